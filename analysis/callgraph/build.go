@@ -1,0 +1,272 @@
+package callgraph
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"marple/analysis/event"
+	"marple/analysis/stat"
+)
+
+// Clock converts ticks to nanoseconds.
+type Clock struct{ NsPerTick float64 }
+
+// ClockOf finds the rate of a process's clock from two instants, or from the estimate made at the start
+// when they are too close together to be better.
+func ClockOf(h *event.Header) Clock {
+	const enough = 10e6 // ns: the error of an instant is below 100 ns
+	ns, ticks := float64(h.Last.RawNs)-float64(h.First.RawNs), float64(h.Last.Ticks)-float64(h.First.Ticks)
+	switch {
+	case h.ClockKind != event.ClockTSC:
+		return Clock{1}
+	case ns >= enough && ticks > 0:
+		return Clock{ns / ticks}
+	case h.TicksPerSecond > 0:
+		return Clock{1e9 / float64(h.TicksPerSecond)}
+	}
+	return Clock{1}
+}
+
+// Ns rounds to the nearest nanosecond.
+func (c Clock) Ns(ticks uint64) uint64 {
+	if c.NsPerTick == 1 {
+		return ticks
+	}
+	return uint64(float64(ticks)*c.NsPerTick + 0.5)
+}
+
+// FromProcess builds the call graph of one process. Its statistics over ranks have one sample.
+//
+// Time outside MPI is charged to the deepest node that the two events around it have in common, in a
+// child that names both. Of threads other than the one that called MPI_Init it is not known what they do
+// between events, so only their MPI calls and what lies inside their regions is charged.
+func FromProcess(p *event.Process) *Graph {
+	b := &builder{p: p, clock: ClockOf(p.Header()), rank: p.Header().Rank, nodes: map[ID]*Node{}, modules: map[string]Module{}}
+	b.table = p.Nodes()
+	b.paths = map[ID][]ID{}
+	b.nodes[Root] = &Node{ID: Root, Kind: KindRoot}
+	for _, t := range p.Threads() {
+		b.thread(t)
+	}
+	return b.finish()
+}
+
+type builder struct {
+	p       *event.Process
+	clock   Clock
+	rank    int32
+	table   []event.Node
+	paths   map[ID][]ID // per root, the ID of each node of the table; 0 where it is not made yet
+	nodes   map[ID]*Node
+	modules map[string]Module
+}
+
+// add finds or makes a node.
+func (b *builder) add(n Node) *Node {
+	n.ID = n.identity()
+	if have, ok := b.nodes[n.ID]; ok {
+		return have
+	}
+	b.nodes[n.ID] = &n
+	return &n
+}
+
+// path gives the node for an entry of the process's table, below the given root.
+func (b *builder) path(root ID, index uint32) *Node {
+	ids := b.paths[root]
+	if ids == nil {
+		ids = make([]ID, len(b.table))
+		b.paths[root] = ids
+	}
+	if int(index) >= len(b.table) || index == 0 {
+		return b.root(root)
+	}
+	if ids[index] != 0 {
+		return b.nodes[ids[index]]
+	}
+	raw := b.table[index]
+	n := Node{Op: raw.Op, Flags: raw.Flags}
+	switch raw.Kind {
+	case event.NodeFrame:
+		n.Kind, n.Offset = KindFrame, raw.Key
+		if modules := b.p.Modules(); int(raw.Name) < len(modules) {
+			m := modules[raw.Name]
+			module := newModule(b.p.String(m.Path), m.BuildID[:min(m.BuildIDLen, uint8(len(m.BuildID)))])
+			b.modules[module.Key] = module
+			n.Module = module.Key
+		}
+	case event.NodeRegion, event.NodeComponent:
+		n.Kind, n.Name = KindRegion, b.p.String(raw.Name)
+	case event.NodePhase:
+		n.Kind, n.Level = KindPhase, int64(raw.Key)
+	case event.NodeMPI:
+		n.Kind, n.Name = KindMPI, b.p.String(raw.Name)
+	default:
+		n.Kind = KindOverflow
+	}
+	parent := root
+	if raw.Parent < index { // parents are made first; anything else is damage
+		parent = b.path(root, raw.Parent).ID
+	}
+	n.Parent = parent
+	node := b.add(n)
+	ids[index] = node.ID
+	return node
+}
+
+func (b *builder) root(id ID) *Node {
+	if n, ok := b.nodes[id]; ok {
+		return n
+	}
+	b.nodes[id] = &Node{ID: id, Kind: KindRoot}
+	return b.nodes[id]
+}
+
+// edge gives an edge, and the innermost node that is open beside it, on its gap's side.
+func (b *builder) edge(root ID, e event.Edge, leaving bool) (Edge, *Node) {
+	n := b.path(root, e.Path())
+	switch {
+	case n.Kind == KindRoot:
+		return Edge{n.ID, SideCall}, n
+	case e.Enters() && leaving, e.Exits() && !leaving:
+		side := SideEnter
+		if e.Exits() {
+			side = SideExit
+		}
+		return Edge{n.ID, side}, n
+	case e.Enters():
+		return Edge{n.ID, SideEnter}, b.nodes[n.Parent]
+	case e.Exits():
+		return Edge{n.ID, SideExit}, b.nodes[n.Parent]
+	}
+	return Edge{n.ID, SideCall}, b.nodes[n.Parent]
+}
+
+// common is the deepest node that is above, or is, both; call sites themselves do not count.
+func (b *builder) common(x, y *Node) *Node {
+	above := map[ID]bool{}
+	for ; ; x = b.nodes[x.Parent] {
+		above[x.ID] = true
+		if x.Kind == KindRoot {
+			break
+		}
+	}
+	for ; ; y = b.nodes[y.Parent] {
+		if above[y.ID] && y.Kind != KindFrame || y.Kind == KindRoot {
+			return y
+		}
+	}
+}
+
+func (b *builder) thread(t event.Thread) {
+	root := Others
+	if t.Main {
+		root = Root
+	}
+	for i := range t.Entries {
+		e := &t.Entries[i]
+		switch e.Kind() {
+		case event.EntryCall:
+			b.call(root, e)
+		case event.EntryGap:
+			from, to := e.Gap()
+			b.gap(root, from, to, e)
+		case event.EntryRegion:
+			n := b.path(root, e.Path())
+			n.Calls = n.Calls.Merge(b.stat(e))
+		}
+	}
+	// What came after the last event: nothing, if the program went through MPI_Finalize.
+	h := b.p.Header()
+	end := max(h.EndTick, h.Last.Ticks)
+	if h.EndTick != 0 {
+		end = h.EndTick
+	}
+	if t.Main && t.LastTick < end {
+		tail := event.Entry{N: 1, Sum: end - t.LastTick}
+		b.gap(root, t.LastEdge, 0, &tail)
+	}
+}
+
+func (b *builder) stat(e *event.Entry) stat.Stat {
+	if e.N == 0 {
+		return stat.Stat{}
+	}
+	scale := b.clock.NsPerTick
+	sq := stat.Uint128{Hi: e.SqHi, Lo: e.SqLo}
+	if scale != 1 {
+		sq = sq.Scaled(scale * scale)
+	}
+	return stat.Stat{N: e.N, Sum: b.clock.Ns(e.Sum), Sq: sq, Min: b.clock.Ns(e.Min), Max: b.clock.Ns(e.Max),
+		MinRank: b.rank, MaxRank: b.rank}
+}
+
+// charge adds to a node's exclusive time, which until finish is the Sum of Exclusive.
+func charge(n *Node, ns uint64) { n.Exclusive.Sum += ns }
+
+func (b *builder) call(root ID, e *event.Entry) {
+	n := b.path(root, e.Path())
+	s := b.stat(e)
+	n.Calls = n.Calls.Merge(s)
+	charge(n, s.Sum)
+	n.Out += e.Out
+	n.In += e.In
+	n.Done += e.Done
+	n.Failed += uint64(e.Failed)
+	n.Runnable += b.clock.Ns(e.Runnable)
+	n.Blocked += b.clock.Ns(e.Blocked)
+	size := Size{Class: e.Class, Calls: e.N, Ns: s.Sum, NsSq: s.Sq, Messages: e.Done, Bytes: e.Out + e.In}
+	n.Sizes = mergeSizes(n.Sizes, []Size{size})
+}
+
+func (b *builder) gap(root ID, from, to event.Edge, e *event.Entry) {
+	begin, before := b.edge(root, from, true)
+	end, after := b.edge(root, to, false)
+	parent := b.common(before, after)
+	if root == Others && parent.Kind == KindRoot {
+		return
+	}
+	off := b.clock.Ns(min(e.Runnable, e.Sum))
+	total := b.clock.Ns(e.Sum)
+	n := b.add(Node{Parent: parent.ID, Kind: KindGap, From: begin, To: end})
+	n.Calls = n.Calls.Merge(stat.Stat{N: e.N, Sum: total - off, MinRank: b.rank, MaxRank: b.rank})
+	charge(n, total-off)
+	n.Runnable += off
+	n.Blocked += b.clock.Ns(e.Blocked)
+	if off > 0 {
+		charge(b.add(Node{Parent: parent.ID, Kind: KindOffCore}), off)
+	}
+	if e.Own > 0 {
+		charge(b.add(Node{Parent: parent.ID, Kind: KindOwn}), b.clock.Ns(e.Own))
+	}
+}
+
+// finish turns sums into statistics over ranks with this rank as their only sample.
+func (b *builder) finish() *Graph {
+	g := &Graph{Modules: slices.SortedFunc(maps.Values(b.modules), func(x, y Module) int { return cmp.Compare(x.Key, y.Key) })}
+	for _, n := range b.nodes {
+		g.Nodes = append(g.Nodes, *n)
+	}
+	slices.SortFunc(g.Nodes, func(x, y Node) int { return cmp.Compare(x.ID, y.ID) })
+	children := g.Children()
+	var inclusive func(i int) uint64
+	inclusive = func(i int) uint64 {
+		n := &g.Nodes[i]
+		exclusive := n.Exclusive.Sum
+		sum := exclusive
+		for _, c := range children[n.ID] {
+			sum += inclusive(c)
+		}
+		n.Exclusive = stat.Of(exclusive, b.rank)
+		n.Inclusive = stat.Of(sum, b.rank)
+		n.Ranks = []stat.Ranked{{Rank: b.rank, Value: exclusive, Other: sum, Count: n.Calls.N}}
+		return sum
+	}
+	for i := range g.Nodes {
+		if g.Nodes[i].Kind == KindRoot {
+			inclusive(i)
+		}
+	}
+	return g
+}

@@ -1,0 +1,171 @@
+// Package callgraph is the second stage of analysis: from a process's aggregates to its call graph, a
+// tree with one node per call path, in which every nanosecond from MPI_Init to MPI_Finalize is charged
+// to exactly one node.
+//
+// It may use event and stat; it holds no state.
+//
+// Invariant: inclusive time is exclusive time plus the children's inclusive time, exactly, because it is
+// computed that way; the root's is the measured time.
+package callgraph
+
+import (
+	"cmp"
+	"encoding/hex"
+	"hash/fnv"
+	"slices"
+
+	"marple/analysis/event"
+	"marple/analysis/stat"
+)
+
+// ID names a call path in all processes: it is a hash of what the path goes through.
+type ID uint64
+
+const (
+	Root   ID = 1 // the thread that called MPI_Init
+	Others ID = 2 // all other threads
+)
+
+// Kind of node.
+type Kind uint8
+
+const (
+	KindNone     Kind = iota
+	KindRoot          // a thread, or several
+	KindFrame         // a call site, or a stack frame
+	KindRegion        // named by the application
+	KindPhase         // numbered by MPI_Pcontrol; phase 0 is the time while recording was off
+	KindMPI           // calls of an MPI function
+	KindGap           // outside MPI, between two given events
+	KindOffCore       // outside MPI, runnable but without a core
+	KindOwn           // Marple itself
+	KindOverflow      // paths for which there was no room
+)
+
+var kindNames = [...]string{"", "root", "frame", "region", "phase", "mpi", "gap", "off-core", "marple", "overflow"}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "unknown"
+}
+
+// ParseKind is the inverse of String; unknown names give KindNone.
+func ParseKind(name string) Kind {
+	return Kind(max(0, slices.Index(kindNames[:], name)))
+}
+
+// Node is one call path. Times are nanoseconds. Statistics over ranks have one sample per rank that has
+// the node; how many ranks that is, is their N.
+type Node struct {
+	ID, Parent ID
+	Kind       Kind
+	Name       string // function, region
+	Module     string // KindFrame: key of Graph.Modules, "" if the code belongs to none
+	Offset     uint64 // KindFrame: ELF virtual address of the return address
+	Level      int64  // KindPhase
+	Op         event.Op
+	Flags      event.OpFlags
+	From, To   Edge // KindGap
+
+	Calls     stat.Stat     // durations of the calls, or of the invocations of a region
+	Exclusive stat.Stat     // over ranks
+	Inclusive stat.Stat     // over ranks
+	Ranks     []stat.Ranked // the largest exclusive times; see stat.MergeTop
+	Out, In   uint64        // bytes
+	Done      uint64        // messages received, tests that found something
+	Failed    uint64        // calls that returned an error
+	Runnable  uint64        // off the core though runnable: KindMPI within Exclusive, KindGap beside it
+	Blocked   uint64        // off the core and blocked, within Exclusive
+	Sizes     []Size        // KindMPI, by rising class
+}
+
+// Size adds up the calls with one class of message sizes: bit length k, that is 2^(k-1) to 2^k-1 bytes.
+type Size struct {
+	Class    uint8
+	Calls    uint64
+	Ns       uint64 // in these calls
+	NsSq     stat.Uint128
+	Messages uint64 // received for these calls, or for calls made earlier
+	Bytes    uint64 // out and in
+}
+
+// Side tells what an Edge is the boundary of.
+type Side uint8
+
+const (
+	SideCall  Side = iota // an MPI call
+	SideEnter             // the beginning of a region
+	SideExit              // the end of a region
+)
+
+// Edge is where a gap begins or ends. Node is Root at the beginning and the end of the run.
+type Edge struct {
+	Node ID
+	Side Side
+}
+
+// Module is an executable or library. Key identifies it on all hosts: its build id, or else its path.
+type Module struct{ Key, Path, BuildID string }
+
+// Graph is a call graph. Nodes are ordered by ID, modules by key.
+type Graph struct {
+	Nodes   []Node
+	Modules []Module
+}
+
+// Find gives the node with this ID, or nil.
+func (g *Graph) Find(id ID) *Node {
+	i, ok := slices.BinarySearchFunc(g.Nodes, id, func(n Node, id ID) int { return cmp.Compare(n.ID, id) })
+	if !ok {
+		return nil
+	}
+	return &g.Nodes[i]
+}
+
+// Children maps each node to the indices of its children, in order of ID.
+func (g *Graph) Children() map[ID][]int {
+	children := make(map[ID][]int, len(g.Nodes))
+	for i := range g.Nodes {
+		if n := &g.Nodes[i]; n.Kind != KindRoot {
+			children[n.Parent] = append(children[n.Parent], i)
+		}
+	}
+	return children
+}
+
+func newModule(path string, buildID []byte) Module {
+	m := Module{Key: path, Path: path, BuildID: hex.EncodeToString(buildID)}
+	if m.BuildID != "" {
+		m.Key = m.BuildID
+	}
+	return m
+}
+
+// identity hashes what makes a child different from its siblings together with its parent's ID.
+func (n *Node) identity() ID {
+	h := fnv.New64a()
+	put := func(numbers ...uint64) {
+		for _, x := range numbers {
+			var word [8]byte
+			for i := range word {
+				word[i] = byte(x >> (8 * i))
+			}
+			h.Write(word[:])
+		}
+	}
+	put(uint64(n.Parent), uint64(n.Kind))
+	switch n.Kind {
+	case KindFrame:
+		put(n.Offset)
+		h.Write([]byte(n.Module))
+	case KindPhase:
+		put(uint64(n.Level))
+	case KindGap:
+		put(uint64(n.From.Node), uint64(n.From.Side), uint64(n.To.Node), uint64(n.To.Side))
+	default:
+		h.Write([]byte(n.Name))
+	}
+	return max(ID(h.Sum64()), Others+1)
+}

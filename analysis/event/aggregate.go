@@ -1,0 +1,440 @@
+package event
+
+import (
+	"sync/atomic"
+	"unsafe"
+)
+
+// An Aggregator turns a thread's records into its entries, both of which lie in the thread's block of
+// shared memory. Besides, it keeps an index that can be derived from the entries.
+//
+// Before an entry is changed for the first time in a batch it is copied to the undo log. Storing `consumed`
+// commits a batch; until then the log, which names the value of `consumed` that it belongs to, restores
+// the state before. So a process killed at any moment leaves a block from which a new Aggregator and a
+// last Consume give every committed record's contribution exactly once.
+type Aggregator struct {
+	t       *thread
+	ring    *[records]record
+	log     *[undoMax]undo
+	entries *[entriesMax]Entry
+	nodes   []Node // of the process
+
+	batch   uint32   // a multiple of oneBatch
+	unusual bool     // thread.pending holds something
+	index   []uint32 // open addressing: entry + 1
+	mask    uint32
+	// Entries used recently, by path or peer: guesses, which are checked.
+	calls    [callCache]uint32
+	arrivals [callCache]uint32
+	peers    [peerCache]uint32
+}
+
+const (
+	callCache = 256
+	peerCache = 128
+)
+
+type undo struct {
+	index uint32
+	_     uint32
+	entry Entry
+}
+
+// Status is what Consume answers. The values are those of cshim/core.h.
+type Status int
+
+const (
+	Done Status = iota
+	MoreEntries
+	Broken
+)
+
+// NewAggregator works on a thread's block of ThreadSpan bytes; nodes is the process's table. The undo log
+// is applied if the block was left in mid-batch.
+func NewAggregator(block []byte, nodes []Node) *Aggregator {
+	if len(block) < ThreadSpan {
+		return nil
+	}
+	base := unsafe.Pointer(unsafe.SliceData(block))
+	a := &Aggregator{
+		t:       (*thread)(base),
+		ring:    (*[records]record)(unsafe.Add(base, ringAt)),
+		log:     (*[undoMax]undo)(unsafe.Add(base, undoAt)),
+		entries: (*[entriesMax]Entry)(unsafe.Add(base, entriesAt)),
+		nodes:   nodes,
+	}
+	a.recover()
+	a.unusual = a.t.pending != [pendingWords]uint64{}
+	a.clearMarks()
+	a.reindex(1024)
+	return a
+}
+
+// Entries are the aggregates so far. The slice is of the shared memory.
+func (a *Aggregator) Entries() []Entry { return a.entries[:min(a.t.entries, entriesMax)] }
+
+// recover undoes a batch that was not committed.
+func (a *Aggregator) recover() {
+	t := a.t
+	if t.undoBatch == atomic.LoadUint64(&t.consumed) {
+		for i := range min(t.undoCount, undoMax) {
+			if u := &a.log[i]; u.index < entriesMax {
+				a.entries[u.index] = u.entry
+			}
+		}
+		t.entries, t.lastFrom, t.lastTick, t.entriesLost = uint32(t.saved[0]), Edge(t.saved[1]), t.saved[2], t.saved[3]
+		t.pending = [pendingWords]uint64(t.saved[4:])
+		t.undoCount = 0
+	}
+	t.entries = min(t.entries, entriesMax)
+}
+
+func (a *Aggregator) begin() {
+	t := a.t
+	t.saved[0], t.saved[1], t.saved[2], t.saved[3] = uint64(t.entries), uint64(t.lastFrom), t.lastTick, t.entriesLost
+	copy(t.saved[4:], t.pending[:])
+	t.undoCount = 0
+	a.batch += oneBatch
+	if a.batch == 0 { // after 2^29 batches old marks would look new
+		a.clearMarks()
+		a.batch = oneBatch
+	}
+	atomic.StoreUint64(&t.undoBatch, atomic.LoadUint64(&t.consumed))
+}
+
+func (a *Aggregator) commit(consumed uint64) { atomic.StoreUint64(&a.t.consumed, consumed) }
+
+func (a *Aggregator) clearMarks() {
+	for i := range a.t.entries {
+		a.entries[i].mark &= kindMask
+	}
+}
+
+// touch gives an entry to be changed; before its first change in a batch it is copied to the undo log.
+func (a *Aggregator) touch(i uint32) *Entry {
+	i &= entriesMax - 1
+	e := &a.entries[i]
+	if e.mark&^kindMask != a.batch {
+		n := a.t.undoCount & (undoMax - 1)
+		a.log[n] = undo{index: i, entry: *e}
+		e.mark = e.mark&kindMask | a.batch
+		atomic.StoreUint32(&a.t.undoCount, n+1)
+	}
+	return e
+}
+
+func hash(kind EntryKind, key uint64, class uint8) uint32 {
+	return uint32((key ^ key>>29 ^ uint64(class)<<20 ^ uint64(kind)<<40) * 0x9e3779b97f4a7c15 >> 32)
+}
+
+// find gives the index of an entry, making it if need be. bytes matters to calls only.
+func (a *Aggregator) find(kind EntryKind, key, bytes uint64) uint32 {
+	class, low, span := classOf(bytes)
+	for h := hash(kind, key, class); ; h++ {
+		slot := a.index[h&a.mask]
+		if slot == 0 {
+			break
+		}
+		if e := &a.entries[(slot-1)&(entriesMax-1)]; e.key == key && e.Class == class && e.Kind() == kind {
+			return slot - 1
+		}
+	}
+	i := a.t.entries
+	if i >= entriesMax-entriesSpared && key != overflowNode {
+		// Full: what is new shares one entry per kind, and is counted.
+		a.t.entriesLost++
+		return a.find(kind, overflowNode, 0)
+	}
+	e := &a.entries[i&(entriesMax-1)]
+	*e = Entry{key: key, mark: uint32(kind) | a.batch, Class: class, low: low, span: span, Min: ^uint64(0)}
+	if path := e.Path(); kind == EntryCall && path < uint32(len(a.nodes)) {
+		e.Op, e.Flags = a.nodes[path].Op, a.nodes[path].Flags
+		e.moves = movementOf(e.Op, e.Flags)
+	}
+	a.t.entries = i + 1
+	if (i+1)*2 > a.mask {
+		a.reindex(len(a.index) * 2)
+	} else {
+		a.insert(i)
+	}
+	return i
+}
+
+func (a *Aggregator) insert(i uint32) {
+	e := &a.entries[i]
+	h := hash(e.Kind(), e.key, e.Class)
+	for a.index[h&a.mask] != 0 {
+		h++
+	}
+	a.index[h&a.mask] = i + 1
+}
+
+func (a *Aggregator) reindex(size int) {
+	for size < 2*int(a.t.entries) {
+		size *= 2
+	}
+	a.index = make([]uint32, size)
+	a.mask = uint32(size - 1)
+	for i := range a.t.entries {
+		a.insert(i)
+	}
+}
+
+// What records before an event leave for it, as words of thread.pending.
+const (
+	pendingRunnable = iota // in the gap before it: off the core though runnable
+	pendingBlocked         // ... and blocked
+	pendingOwn             // ... and spent by Marple
+	insideRunnable         // in the call itself
+	insideBlocked
+	wideDuration
+	wideOut
+	wideIn
+	pendingWords
+)
+
+// Most entries that one record can touch or make.
+const perRecord = 4
+
+// Consume aggregates the records from `consumed` up to `head`. MoreEntries asks for more storage behind
+// the entries (thread.entriesReady) and to be called again.
+func (a *Aggregator) Consume() Status {
+	head := atomic.LoadUint64(&a.t.head)
+	at := max(atomic.LoadUint64(&a.t.consumed), atomic.LoadUint64(&a.t.spilled))
+	if head-at > records {
+		return Broken
+	}
+	return a.consume(a.ring, at, head)
+}
+
+// consume aggregates records at to head, of which record i lies at ring[i%records].
+func (a *Aggregator) consume(ring *[records]record, at, head uint64) Status {
+	t := a.t
+	a.begin()
+	for at < head {
+		if t.undoCount+perRecord > undoMax {
+			a.commit(at)
+			a.begin()
+		}
+		room := undoMax - t.undoCount
+		if t.entriesReady < entriesMax {
+			room = min(room, t.entriesReady-min(t.entriesReady, t.entries))
+		}
+		if room < perRecord {
+			a.commit(at)
+			return MoreEntries
+		}
+		at = a.some(ring, at, min(head, at+uint64(room/perRecord)))
+	}
+	a.commit(head)
+	return Done
+}
+
+// some takes records at to end, for which there is room without looking again. The loop itself handles
+// the usual call, which was made before, after the same event as last time, and whose two entries have been
+// saved for undoing in this batch; it is all that aggregation costs.
+func (a *Aggregator) some(ring *[records]record, at, end uint64) uint64 {
+	t := a.t
+	from, last := t.lastFrom, t.lastTick
+	call, gap := a.batch|uint32(EntryCall), a.batch|uint32(EntryGap)
+	for ; at < end; at++ {
+		r := &ring[at&(records-1)]
+		path := r.what.path()
+		e := &a.entries[a.calls[path&(callCache-1)]&(entriesMax-1)]
+		g := &a.entries[e.hint&(entriesMax-1)]
+		if e.key != uint64(r.what)&callMask || e.mark != call || g.key != gapKey(from, Edge(path)) || g.mark != gap ||
+			r.bytes-e.low >= e.span || a.unusual {
+			t.lastFrom, t.lastTick = from, last
+			a.other(r)
+			from, last = t.lastFrom, t.lastTick
+			continue
+		}
+		duration := uint64(r.duration)
+		g.N++
+		g.Sum += r.start - last
+		from, last = Edge(path), r.start+duration
+		e.add(duration)
+		if uint64(r.bytes)|uint64(r.what>>56) != 0 || e.moves > movesNothing {
+			in := uint64(0)
+			if r.what.flags()&flagCollective != 0 {
+				in = uint64(uint32(r.tag))
+			}
+			a.move(e, r, duration, uint64(r.bytes), in)
+		}
+	}
+	t.lastFrom, t.lastTick = from, last
+	return at
+}
+
+// call is the full story of a call.
+func (a *Aggregator) call(r *record) {
+	t := a.t
+	p := &t.pending
+	path := r.what.path()
+	collective := r.what.flags()&flagCollective != 0
+	duration, out, in := uint64(r.duration), uint64(r.bytes), uint64(0)
+	if p[wideDuration]|p[wideOut]|p[wideIn] != 0 {
+		duration, out, in = p[wideDuration], p[wideOut], p[wideIn]
+		if !collective {
+			out, in = out|in, 0 // one of them is zero, as in the narrow record
+		}
+	} else if collective {
+		in = uint64(uint32(r.tag))
+	}
+	i := a.find(EntryCall, callKey(path, r.what.comm()), out)
+	a.calls[path&(callCache-1)] = i
+	hint := a.gap(Edge(path), r.start)
+	e := a.touch(i)
+	e.hint = hint
+	t.lastFrom, t.lastTick = Edge(path), r.start+duration
+	e.add(duration)
+	e.Runnable += p[insideRunnable]
+	e.Blocked += p[insideBlocked]
+	a.clearPending()
+	a.move(e, r, duration, out, in)
+}
+
+func (a *Aggregator) clearPending() {
+	a.t.pending = [pendingWords]uint64{}
+	a.unusual = false
+}
+
+// move counts what a call has moved.
+func (a *Aggregator) move(e *Entry, r *record, duration, out, in uint64) {
+	if flags := r.what.flags(); flags&(flagFailed|flagHit) != 0 {
+		if flags&flagFailed != 0 {
+			e.Failed++
+		} else {
+			e.Done++
+		}
+		return
+	}
+	switch e.moves {
+	case movesOut:
+		e.Out += out
+	case movesNothing:
+	case movesBothWays:
+		e.Out += out
+		e.In += in
+	case movesToPeer:
+		e.Out += out
+		a.message(Sent, r, out, duration)
+	case movesFromPeer:
+		e.In += out
+		e.Done++
+		a.message(Received, r, out, duration)
+	case movesIntoPeer:
+		e.Out += out
+		a.message(Put, r, out, duration)
+	case movesOutOfPeer:
+		e.In += out
+		a.message(Got, r, out, duration)
+	case movesIn:
+		e.In += out
+	}
+}
+
+// message counts one message to or from a rank of a communicator.
+func (a *Aggregator) message(d Direction, r *record, bytes, ticks uint64) {
+	if r.peer < 0 {
+		return
+	}
+	key := peerKey(r.what.comm(), r.peer, d)
+	cache := &a.peers[(key^key>>29^key>>45)&(peerCache-1)]
+	e := &a.entries[*cache&(entriesMax-1)]
+	if e.key != key || e.mark != a.batch|uint32(EntryPeer) {
+		*cache = a.find(EntryPeer, key, 0)
+		e = a.touch(*cache)
+	}
+	e.N++
+	e.Sum += ticks
+	e.Out += bytes
+}
+
+// gap charges the time since the last event; to is what comes next. It returns the entry's index.
+func (a *Aggregator) gap(to Edge, start uint64) uint32 {
+	t := a.t
+	i := a.find(EntryGap, gapKey(t.lastFrom, to), 0)
+	e := a.touch(i)
+	ticks := start - t.lastTick
+	own := min(t.pending[pendingOwn], ticks)
+	e.N++
+	e.Sum += ticks - own
+	e.Own += own
+	e.Runnable += t.pending[pendingRunnable]
+	e.Blocked += t.pending[pendingBlocked]
+	return i
+}
+
+// other takes a record that is not a usual call.
+func (a *Aggregator) other(r *record) {
+	t := a.t
+	path := r.what.path()
+	switch r.what.kind() {
+	case kindCall:
+		a.call(r)
+	case kindReceived: // the second half of the call before
+		a.arrived(t.lastFrom.Path(), r)
+	case kindCompleted:
+		// The path is that of the call which started the operation. Sends and collectives were counted there.
+		if r.what.flags()&(flagIsSend|flagCollective|flagCancelled) == 0 {
+			a.arrived(path, r)
+		}
+	case kindPosted:
+		a.posted(r)
+	case kindEnter:
+		a.boundary(Edge(path)|edgeEnter, r.start)
+	case kindExit:
+		duration := max(uint64(r.duration), t.pending[wideDuration])
+		a.boundary(Edge(path)|edgeExit, r.start)
+		a.touch(a.find(EntryRegion, uint64(path), 0)).add(duration)
+	case kindBefore:
+		t.pending[pendingRunnable] += r.start
+		t.pending[pendingBlocked] += r.second()
+		t.pending[pendingOwn] += r.third()
+		a.unusual = true
+	case kindInside:
+		t.pending[insideRunnable], t.pending[insideBlocked] = r.start, r.second()
+		a.unusual = true
+	case kindWide:
+		t.pending[wideDuration], t.pending[wideOut], t.pending[wideIn] = r.start, r.second(), r.third()
+		a.unusual = true
+	}
+}
+
+// boundary is the beginning or end of a region.
+func (a *Aggregator) boundary(e Edge, at uint64) {
+	a.gap(e, at)
+	a.clearPending()
+	a.t.lastFrom, a.t.lastTick = e, at
+}
+
+// arrived counts a message that came in after, or beside, the call on this path that asked for it.
+func (a *Aggregator) arrived(path uint32, r *record) {
+	bytes := r.start
+	key := callKey(path, r.what.comm())
+	cache := &a.arrivals[path&(callCache-1)]
+	e := &a.entries[*cache&(entriesMax-1)]
+	if e.key != key || e.mark != a.batch|uint32(EntryCall) || bytes-uint64(e.low) >= uint64(e.span) {
+		*cache = a.find(EntryCall, key, bytes)
+		e = a.touch(*cache)
+	}
+	e.In += bytes
+	e.Done++
+	a.message(Received, r, bytes, 0)
+}
+
+// posted is a persistent operation started again by the call before.
+func (a *Aggregator) posted(r *record) {
+	flags, bytes := r.what.flags(), r.start
+	if flags&(flagIsSend|flagCollective) == 0 {
+		return
+	}
+	e := a.touch(a.find(EntryCall, callKey(r.what.path(), r.what.comm()), bytes))
+	e.Out += bytes
+	if flags&flagCollective != 0 {
+		e.In += uint64(uint32(r.tag))
+	} else {
+		a.message(Sent, r, bytes, 0)
+	}
+}

@@ -1,0 +1,166 @@
+package event
+
+import (
+	"math/bits"
+	"unsafe"
+)
+
+// EntryKind says what an Entry adds up.
+type EntryKind uint8
+
+const (
+	EntryFree   EntryKind = iota
+	EntryCall             // calls on one path, in one communicator, with messages of one class of sizes
+	EntryGap              // times between the same two events
+	EntryPeer             // messages with one rank of a communicator, in one direction
+	EntryRegion           // invocations of a region or phase
+)
+
+// Direction of an EntryPeer.
+type Direction uint8
+
+const (
+	Sent Direction = iota
+	Received
+	Put
+	Got
+)
+
+// An Edge is where a gap begins or ends: the path of an MPI call, or the boundary of a region.
+type Edge uint32
+
+const (
+	edgeEnter Edge = 1 << 31 // the region begins
+	edgeExit  Edge = 1 << 30 // the region ends
+)
+
+// Path is the node the edge belongs to.
+func (e Edge) Path() uint32 { return uint32(e &^ (edgeEnter | edgeExit)) }
+
+// Enters tells whether the edge is the beginning of a region, Exits whether it is the end of one.
+func (e Edge) Enters() bool { return e&edgeEnter != 0 }
+func (e Edge) Exits() bool  { return e&edgeExit != 0 }
+
+// Entry is one aggregate of a thread. All sums are of whole ticks or bytes, so that the order of adding
+// does not matter. The first half is what every event changes.
+type Entry struct {
+	key   uint64 // see Path, Comm, Gap, Peer
+	mark  uint32 // kind, and the batch that last saved this entry for undoing
+	Class uint8  // EntryCall: bit length of the message sizes: 0 for none, k for 2^(k-1) to 2^k-1 bytes
+	Op    Op
+	Flags OpFlags
+	moves movement
+
+	N          uint64 // calls, gaps, messages or invocations
+	Sum        uint64 // ticks
+	SqLo, SqHi uint64 // 128-bit sum of squared ticks, but of gaps and messages
+	Min, Max   uint64 // ticks, likewise
+
+	low, span uint32 // EntryCall: Class as a range of sizes
+	Out, In   uint64 // bytes; EntryPeer: in Out
+	Done      uint64 // EntryCall: messages received, or tests that found something
+	Runnable  uint64 // ticks off the core though runnable, within Sum
+	Blocked   uint64 // ticks off the core and blocked, within Sum
+	Own       uint64 // EntryGap: ticks spent by Marple, not within Sum
+	Failed    uint32 // EntryCall: calls that returned an error
+	hint      uint32 // EntryCall: index of the gap that usually comes before
+}
+
+const _ = uint(unsafe.Sizeof(Entry{})-entrySize) + uint(entrySize-unsafe.Sizeof(Entry{}))
+
+// Kind says what the entry adds up.
+func (e *Entry) Kind() EntryKind { return EntryKind(e.mark & kindMask) }
+
+// A mark is kind | batch, so that one comparison tells that an entry is of the kind expected and may be
+// changed.
+const (
+	kindMask = 1<<3 - 1
+	oneBatch = kindMask + 1
+)
+
+// Path is the node of an EntryCall or EntryRegion.
+func (e *Entry) Path() uint32 { return uint32(e.key) }
+
+// Comm is the communicator of an EntryCall or EntryPeer.
+func (e *Entry) Comm() uint16 { return uint16(e.key >> 32) }
+
+// Gap is where an EntryGap begins and ends.
+func (e *Entry) Gap() (from, to Edge) { return Edge(e.key), Edge(e.key >> 32) }
+
+// Peer is the rank of an EntryPeer in its communicator, and the direction of the messages.
+func (e *Entry) Peer() (int32, Direction) { return int32(uint32(e.key)), Direction(e.key >> 48) }
+
+func gapKey(from, to Edge) uint64 { return uint64(from) | uint64(to)<<32 }
+
+func peerKey(comm uint16, peer int32, d Direction) uint64 {
+	return uint64(uint32(peer)) | uint64(comm)<<32 | uint64(d)<<48
+}
+
+// A call's key is the last word of its record but for the flags: nothing need be taken apart to compare it.
+const callMask = 1<<56 - 1
+
+func callKey(path uint32, comm uint16) uint64 {
+	return uint64(makeWhat(path, comm, kindCall, 0))
+}
+
+// classOf is the class of a message size, and the sizes in it: low to low+span-1. Sizes of 4 GiB and more
+// share the last class, whose range is empty: they come in records that are looked at twice anyway.
+func classOf(bytes uint64) (class uint8, low, span uint32) {
+	class = uint8(min(bits.Len64(bytes), 33))
+	switch class {
+	case 0:
+		return 0, 0, 1
+	case 33:
+		return 33, 0, 0
+	}
+	return class, 1 << (class - 1), 1 << (class - 1)
+}
+
+func (e *Entry) add(ticks uint64) {
+	e.N++
+	e.Sum += ticks
+	hi, lo := bits.Mul64(ticks, ticks)
+	var carry uint64
+	e.SqLo, carry = bits.Add64(e.SqLo, lo, 0)
+	e.SqHi += hi + carry
+	if ticks < e.Min {
+		e.Min = ticks
+	}
+	if ticks > e.Max {
+		e.Max = ticks
+	}
+}
+
+// movement says which way the bytes of a call go.
+type movement uint8
+
+const (
+	movesOut      movement = iota // to no particular rank
+	movesNothing                  // yet: the completion, or MPI_Start, will tell
+	movesBothWays                 // collectives
+	movesToPeer
+	movesFromPeer
+	movesIntoPeer  // one-sided
+	movesOutOfPeer // one-sided
+	movesIn
+)
+
+func movementOf(op Op, flags OpFlags) movement {
+	switch {
+	case flags&Persistent != 0, op == OpRecv && flags&Nonblocking != 0:
+		return movesNothing
+	case op.Collective(), op == OpFetch:
+		return movesBothWays
+	case op.Sends():
+		return movesToPeer
+	case op == OpRecv:
+		return movesFromPeer
+	case op == OpPut:
+		return movesIntoPeer
+	case op == OpGet:
+		return movesOutOfPeer
+	case op == OpFileRead:
+		return movesIn
+	}
+	return movesOut
+}

@@ -1,0 +1,324 @@
+// Package event is the first stage of analysis: it knows the records that measurement leaves behind
+// and aggregates them.
+//
+// It uses the standard library only. It works on memory it is given, whether that is shared with a
+// running process or read from a file, and trusts nothing in it: every index is checked or masked.
+//
+// Invariant: aggregating is a pure function of the records, and is atomic: killed at any moment, a later
+// reader finds every committed record counted exactly once (see Aggregator).
+package event
+
+import "unsafe"
+
+// Op is what an MPI call does, whatever its name. The values are those of enum mrl_op.
+type Op uint8
+
+const (
+	OpNone Op = iota
+	OpSend
+	OpBsend
+	OpSsend
+	OpRsend
+	OpRecv
+	OpSendrecv
+	OpProbe
+	OpWait
+	OpTest
+	OpRequest
+	OpBarrier
+	OpNToN
+	OpOneToN
+	OpNToOne
+	OpScan
+	OpNeighbor
+	OpPut
+	OpGet
+	OpFetch
+	OpRMASync
+	OpFence
+	OpFileRead
+	OpFileWrite
+	OpFileOther
+	OpComm
+	OpDatatype
+	OpWindow
+	OpLocal
+	OpInit
+	OpFinalize
+	OpCount
+)
+
+var opNames = [OpCount]string{"none", "send", "bsend", "ssend", "rsend", "recv", "sendrecv", "probe", "wait", "test",
+	"request", "barrier", "n-to-n", "one-to-n", "n-to-one", "scan", "neighbor", "put", "get", "fetch", "rma-sync",
+	"fence", "file-read", "file-write", "file-other", "communicator", "datatype", "window", "local", "init", "finalize"}
+
+func (o Op) String() string {
+	if o < OpCount {
+		return opNames[o]
+	}
+	return "unknown"
+}
+
+// ParseOp is the inverse of String; unknown names give OpNone.
+func ParseOp(name string) Op {
+	for i, n := range opNames {
+		if n == name {
+			return Op(i)
+		}
+	}
+	return OpNone
+}
+
+// Sends tells whether the call sends a message to its peer.
+func (o Op) Sends() bool { return o >= OpSend && o <= OpRsend || o == OpSendrecv }
+
+// Collective tells whether all members of the communicator make the call together.
+func (o Op) Collective() bool { return o >= OpBarrier && o <= OpNeighbor || o == OpFence }
+
+// PointToPoint tells whether the call moves, starts, probes or completes messages between two ranks.
+func (o Op) PointToPoint() bool { return o >= OpSend && o <= OpRequest }
+
+// OpFlags refine an Op. The values are those of enum mrl_op_flag.
+type OpFlags uint8
+
+const (
+	Nonblocking OpFlags = 1 << iota // starts an operation, or asks without waiting
+	Persistent                      // prepares an operation that MPI_Start repeats
+)
+
+// Peers that are no rank.
+const (
+	Any      = -1
+	ProcNull = -2
+	NoPeer   = -3
+	RootPeer = -4
+)
+
+// Kinds of records.
+const (
+	kindEmpty = iota
+	kindBefore
+	kindInside
+	kindWide
+	kindCall
+	kindEnter
+	kindExit
+	kindReceived
+	kindPosted
+	kindCompleted
+)
+
+// Flags of records.
+const (
+	flagCollective = 1 << iota
+	flagFailed
+	flagStarted
+	flagComplete
+	flagHit
+	flagIsSend
+	flagCancelled
+)
+
+// record is struct mrl_record; the other kinds share its size, and its last word but the path.
+type record struct {
+	start    uint64
+	duration uint32
+	bytes    uint32
+	peer     int32
+	tag      int32
+	what     what
+}
+
+// what is the last word of a record: path, communicator, kind and flags.
+type what uint64
+
+func makeWhat(path uint32, comm uint16, kind, flags uint8) what {
+	return what(path) | what(comm)<<32 | what(kind)<<48 | what(flags)<<56
+}
+func (w what) path() uint32 { return uint32(w) }
+func (w what) comm() uint16 { return uint16(w >> 32) }
+func (w what) kind() uint8  { return uint8(w >> 48) }
+func (w what) flags() uint8 { return uint8(w >> 56) }
+
+// second and third 64-bit words of a record, as struct mrl_before, mrl_inside and mrl_wide use them.
+func (r *record) second() uint64 { return *(*uint64)(unsafe.Pointer(&r.duration)) }
+func (r *record) third() uint64  { return *(*uint64)(unsafe.Pointer(&r.peer)) }
+
+// NodeKind is the kind of a node of a call path.
+type NodeKind uint8
+
+const (
+	NodeFree NodeKind = iota
+	NodeRoot
+	NodeFrame
+	NodeRegion
+	NodePhase
+	NodeMPI
+	NodeComponent
+	NodeOverflow
+)
+
+// Node is struct mrl_node.
+type Node struct {
+	Parent uint32
+	Kind   NodeKind
+	Op     Op
+	Flags  OpFlags
+	_      uint8
+	Key    uint64 // offset in the module, or level of the phase
+	Name   uint32 // string, or index of the module
+	_      [3]uint32
+}
+
+// Flags of communicators.
+const (
+	CommInter = 1 << iota
+	CommFreed
+	CommMembers
+)
+
+// Comm is struct mrl_comm.
+type Comm struct {
+	ID, Parent            uint64
+	Size                  uint32
+	Rank                  int32
+	Members               uint32
+	Runs                  uint32
+	Name                  uint32
+	Flags                 uint32
+	Ordinal               uint32
+	Children              uint32
+	Sources, Destinations int32
+	_                     [2]uint32
+}
+
+// Run is struct mrl_run: world ranks First, First+Stride, ..., Count of them.
+type Run struct {
+	First  uint32
+	Stride int32
+	Count  uint32
+}
+
+// Module is struct mrl_module.
+type Module struct {
+	Low, High, Bias uint64
+	Path            uint32
+	BuildIDLen      uint8
+	BuildID         [20]byte
+	_               [15]byte
+}
+
+// Instant is struct mrl_instant: one moment on three clocks.
+type Instant struct{ Ticks, RawNs, WallNs uint64 }
+
+// How a process ended.
+const (
+	Running = iota
+	Finalized
+	Exited
+	Aborted
+)
+
+// Clocks.
+const (
+	ClockTSC = iota
+	ClockMonotonic
+	ClockExternal
+)
+
+// Header is struct mrl_header.
+type Header struct {
+	Magic                                                                     [8]byte
+	Version                                                                   uint32
+	HeaderSize                                                                uint32
+	PID                                                                       uint32
+	Rank, Ranks                                                               int32
+	State                                                                     uint32
+	AbortCode                                                                 int32
+	ClockKind                                                                 uint32
+	Host                                                                      uint64
+	CPUs                                                                      [16]uint64
+	TicksPerSecond                                                            uint64
+	First, Last                                                               Instant
+	BeginTick, EndTick                                                        uint64
+	InitTicks                                                                 uint64
+	ThreadLevel                                                               uint64
+	Strings, Nodes, Comms, Modules, Members, Threads                          uint32
+	NodesLost, CommsLost, StringsLost, MembersLost, ThreadsLost, RequestsLost uint64
+	HostName                                                                  [64]byte
+	Program                                                                   [128]byte
+	Library                                                                   [256]byte
+	MPIName                                                                   [32]byte
+}
+
+const (
+	magic   = "MARPLE\r\n"
+	version = 1
+
+	recordSize    = 32
+	stringsMax    = 1 << 20
+	nodesMax      = 65536
+	commsMax      = 4096
+	modulesMax    = 512
+	membersMax    = 1 << 20
+	threadsMax    = 1024
+	headerSize    = 4096
+	stringsAt     = headerSize
+	nodesAt       = stringsAt + stringsMax
+	commsAt       = nodesAt + nodesMax*32
+	modulesAt     = commsAt + commsMax*64
+	membersAt     = modulesAt + modulesMax*64
+	lostAt        = membersAt + membersMax
+	threadsAt     = lostAt + 4096
+	records       = 4096
+	undoMax       = 256
+	entriesMax    = 16384
+	threadHot     = 8192
+	ringAt        = threadHot
+	undoAt        = ringAt + records*recordSize
+	entriesAt     = undoAt + undoMax*(8+entrySize) + 2048
+	entrySize     = 128
+	overflowNode  = 1
+	entriesSpared = 64
+)
+
+// ThreadSpan is the size in bytes of a thread's block.
+const ThreadSpan = entriesAt + entriesMax*entrySize
+
+// TablesSize is the size in bytes of the header and tables.
+const TablesSize = threadsAt
+
+// thread is the part of struct mrl_thread that the consumer uses.
+type thread struct {
+	head, flushAt  uint64
+	inside         uint64
+	lastEnd        uint64
+	where, started uint32
+	ownTicks       uint64
+	offInside      uint64
+	offBlocked     uint64
+	epoch, depth   uint32
+	index, _       uint32
+	cpuNs, wallNs  uint64
+	delay          uint64
+	switches       uint64
+	deepRegions    uint64
+	badExits       uint64
+	insideHooks    uint64
+	consumed       uint64
+	undoBatch      uint64
+	undoCount      uint32
+	entries        uint32
+	entriesReady   uint32
+	lastFrom       Edge
+	lastTick       uint64
+	entriesLost    uint64
+	pending        [8]uint64
+	saved          [12]uint64
+	spilled        uint64
+	dropAt         uint64
+	consumer       uint32
+	mainThread     uint32
+	osTID          uint64
+	beginTick      uint64
+}

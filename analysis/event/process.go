@@ -1,0 +1,187 @@
+package event
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"unsafe"
+)
+
+// Process is what one process has recorded: the tables, and a block per thread.
+type Process struct {
+	mem     []byte
+	blocks  [][]byte // nil where a thread's block could not be made
+	threads []*Aggregator
+}
+
+// Open takes the memory of a process's header and tables, of TablesSize bytes, and of its threads' blocks, of
+// ThreadSpan bytes each. Nothing is copied, and the blocks are written to. The error says what is wrong
+// with the header.
+func Open(tables []byte, blocks [][]byte) (*Process, error) {
+	if len(tables) < TablesSize {
+		return nil, fmt.Errorf("%d bytes; a record file has at least %d", len(tables), TablesSize)
+	}
+	p := &Process{mem: tables[:TablesSize]}
+	h := p.Header()
+	if string(h.Magic[:]) != magic {
+		return nil, fmt.Errorf("not a record file")
+	}
+	if h.Version != version || h.HeaderSize != uint32(unsafe.Sizeof(Header{})) {
+		return nil, fmt.Errorf("version %d of record files; this Marple reads version %d", h.Version, version)
+	}
+	if h.Ranks < 0 || h.Rank < 0 || h.Rank >= max(h.Ranks, 1) {
+		return nil, fmt.Errorf("rank %d of %d", h.Rank, h.Ranks)
+	}
+	for _, block := range blocks[:min(len(blocks), threadsMax)] {
+		if block != nil && len(block) < ThreadSpan {
+			block = nil
+		}
+		p.blocks = append(p.blocks, block)
+		p.threads = append(p.threads, NewAggregator(block, p.Nodes()))
+	}
+	return p, nil
+}
+
+// Header is the process's header, in shared memory.
+func (p *Process) Header() *Header { return (*Header)(unsafe.Pointer(unsafe.SliceData(p.mem))) }
+
+func table[T any](p *Process, at int, count *uint32, limit int) []T {
+	n := min(int(atomic.LoadUint32(count)), limit)
+	return unsafe.Slice((*T)(unsafe.Pointer(&p.mem[at])), n)
+}
+
+// Nodes are the call-path nodes; parents come before children. Unfinished ones have the kind NodeFree.
+func (p *Process) Nodes() []Node { return table[Node](p, nodesAt, &p.Header().Nodes, nodesMax) }
+
+// AllNodes is the node table of a process that still runs, with room for nodes it has yet to make.
+func AllNodes(tables []byte) []Node {
+	return unsafe.Slice((*Node)(unsafe.Pointer(&tables[nodesAt])), nodesMax)
+}
+
+// Comms are the communicators; number 0 stands for those that are not known.
+func (p *Process) Comms() []Comm { return table[Comm](p, commsAt, &p.Header().Comms, commsMax) }
+
+// Modules are the executables and libraries that call paths go through.
+func (p *Process) Modules() []Module {
+	return table[Module](p, modulesAt, &p.Header().Modules, modulesMax)
+}
+
+// String is the text at an offset of the string arena; "" if the offset is wrong.
+func (p *Process) String(at uint32) string {
+	if at == 0 || at >= stringsMax {
+		return ""
+	}
+	text := p.mem[stringsAt+int(at) : stringsAt+stringsMax]
+	if n := bytes.IndexByte(text[:min(len(text), 1025)], 0); n >= 0 {
+		return string(text[:n])
+	}
+	return ""
+}
+
+// Members are the world ranks of a communicator's group, as runs; nil if they are not known.
+func (p *Process) Members(c *Comm) []Run {
+	size := int(unsafe.Sizeof(Run{}))
+	if c.Flags&CommMembers == 0 || int(c.Runs) > membersMax/size || int(c.Members) > membersMax-int(c.Runs)*size || c.Members%4 != 0 {
+		return nil
+	}
+	return unsafe.Slice((*Run)(unsafe.Pointer(&p.mem[membersAt+int(c.Members)])), c.Runs)
+}
+
+// Lost are calls of one operation class that were counted but not recorded.
+type Lost struct{ Calls, Ticks, Bytes uint64 }
+
+// LostCalls of an operation class.
+func (p *Process) LostCalls(op Op) Lost {
+	at := lostAt + int(op)*32
+	word := func(i int) uint64 { return binary.NativeEndian.Uint64(p.mem[at+8*i:]) }
+	return Lost{word(0), word(1), word(2)}
+}
+
+// Thread is one thread's aggregates and what else is known of it.
+type Thread struct {
+	Index                            int
+	Main                             bool   // called MPI_Init
+	Begin                            uint64 // tick
+	LastEdge                         Edge   // where its last event left it
+	LastTick                         uint64
+	Entries                          []Entry
+	EntriesLost                      uint64 // aggregates that found no room of their own
+	DeepRegions, BadExits, InMPIHook uint64 // see struct mrl_thread
+	Dropped                          uint64 // records counted but not kept
+}
+
+// Threads are those whose blocks exist, in the order in which they first called.
+func (p *Process) Threads() []Thread {
+	var list []Thread
+	for i, a := range p.threads {
+		if a == nil {
+			continue
+		}
+		t := a.t
+		thread := Thread{Index: i, Main: t.mainThread != 0, Begin: t.beginTick, LastEdge: t.lastFrom, LastTick: t.lastTick,
+			Entries: a.Entries(), EntriesLost: t.entriesLost, DeepRegions: t.deepRegions, BadExits: t.badExits, InMPIHook: t.insideHooks}
+		if t.dropAt < t.spilled {
+			thread.Dropped = t.spilled - t.dropAt
+		}
+		list = append(list, thread)
+	}
+	return list
+}
+
+// Consume aggregates what the i-th thread's ring still holds.
+func (p *Process) Consume(i int) Status {
+	if i < 0 || i >= len(p.threads) || p.threads[i] == nil {
+		return Broken
+	}
+	return p.threads[i].Consume()
+}
+
+// Spilled tells whether the i-th thread has records in a spill file that are not yet consumed.
+func (p *Process) Spilled(i int) bool {
+	if i < 0 || i >= len(p.threads) || p.threads[i] == nil {
+		return false
+	}
+	t := p.threads[i].t
+	return t.consumed < min(t.spilled, t.dropAt)
+}
+
+// ConsumeSpilled aggregates the i-th thread's spill file, which comes before its ring. A file that is
+// too short is read as far as it goes, and reported.
+func (p *Process) ConsumeSpilled(i int, file io.ReaderAt) (Status, error) {
+	a := p.threads[i]
+	end := min(a.t.spilled, a.t.dropAt)
+	chunk := new([records]record)
+	raw := unsafe.Slice((*byte)(unsafe.Pointer(chunk)), records*recordSize)
+	for at := a.t.consumed; at < end; at = a.t.consumed {
+		first := at &^ (records - 1)
+		stop := min(end, first+records)
+		n, err := file.ReadAt(raw[:(stop-first)*recordSize], int64(first*recordSize))
+		have := first + uint64(n)/recordSize
+		if status := a.consume(chunk, at, min(stop, max(have, at))); status != Done {
+			return status, nil
+		}
+		if have < stop {
+			a.commit(end)
+			return Done, fmt.Errorf("%d of %d spilled records are missing: %v", end-have, end, err)
+		}
+	}
+	return Done, nil
+}
+
+// GiveRoom says that storage for all entries of the i-th thread exists.
+func (p *Process) GiveRoom(i int) {
+	if i < len(p.threads) && p.threads[i] != nil {
+		p.threads[i].t.entriesReady = entriesMax
+	}
+}
+
+// Usable tells whether the first n bytes of a thread's block are enough to make sense of: all but entries
+// that may not have been in use.
+func Usable(n int) bool { return n >= entriesAt }
+
+// SpillName is the file that a thread's records spill into, beside the process's record file.
+func SpillName(recordFile string, thread int) string {
+	return fmt.Sprintf("%s.%d.spill", recordFile, thread)
+}

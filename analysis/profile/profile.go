@@ -1,0 +1,406 @@
+// Package profile is the third stage of analysis: what all ranks did, merged over them. A rank's own
+// profile comes from its process; two profiles of different ranks merge into one; a tree of merges over
+// all ranks ends at rank 0.
+//
+// It may use event, callgraph and stat; it holds no state and knows nothing of MPI.
+//
+// Invariant: merging is associative and commutative, to the bit, so that the shape of the tree does not
+// matter. What grows with the number of ranks is the totals of each rank, by choice, and nothing else
+// beyond a stated bound.
+package profile
+
+import (
+	"bytes"
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"marple/analysis/callgraph"
+	"marple/analysis/event"
+	"marple/analysis/stat"
+)
+
+const (
+	// AllRanks is the number of ranks up to which every node keeps every rank's share.
+	AllRanks = 64
+	// TopRanks is how many of the largest shares a node keeps beyond that.
+	TopRanks = 8
+	// MaxPeers is how many pairs of ranks are kept; those that exchanged most bytes.
+	MaxPeers = 16384
+	// MaxComms is how many communicators are kept; those whose IDs are smallest, which is as good as any
+	// choice and the only one that is the same whatever order ranks merge in.
+	MaxComms = 16384
+)
+
+// Profile of one or more ranks of a run. Times are nanoseconds.
+type Profile struct {
+	World   int32 // ranks in MPI_COMM_WORLD
+	Program string
+	Library string // the MPI library's own description
+	MPI     string // the family it was recognised as
+	Threads uint8  // thread level: 0 single to 3 multiple
+	Clocks  uint8  // bit set of event.ClockTSC, ...
+	Begun   uint64 // wall clock, nanoseconds since 1970, of the first rank to start
+	Totals  []Total
+	Hosts   []Host
+	Comms   []Comm
+	Peers   []Peer
+	Pairs   uint64 // pairs of ranks that exchanged messages, kept or not
+	Graph   callgraph.Graph
+	Lost    Lost
+}
+
+// Total is one rank's balance. Wall is Useful + MPI + OffCore + Paused + Own of the thread that called
+// MPI_Init.
+type Total struct {
+	Rank     int32
+	Host     uint64 // Host.ID
+	PID      uint32
+	State    uint8 // event.Running, ...
+	Abort    int32
+	Threads  uint32
+	Wall     uint64 // from when all had left MPI_Init to when all had entered MPI_Finalize
+	Useful   uint64 // outside MPI, but for OffCore and Paused
+	MPI      uint64
+	OffCore  uint64 // outside MPI, runnable but without a core
+	Waited   uint64 // inside MPI, runnable but without a core
+	Blocked  uint64 // outside MPI, blocked: within Useful
+	Paused   uint64 // while recording was switched off
+	Own      uint64 // Marple itself
+	Init     uint64 // MPI_Init, before Wall begins
+	OtherMPI uint64 // MPI calls of other threads
+
+	Calls                   uint64 // MPI calls of all threads
+	Sent, SentBytes         uint64 // messages, point to point
+	Received, ReceivedBytes uint64
+}
+
+// Host is a computer that ranks run on.
+type Host struct {
+	ID    uint64
+	Name  string
+	Ranks uint32
+	CPUs  [16]uint64 // that any of its ranks may use
+}
+
+// Cores is the number of CPUs that the ranks of this host may use between them.
+func (h Host) Cores() int {
+	n := 0
+	for _, word := range h.CPUs {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
+// Comm is a communicator.
+type Comm struct {
+	ID, Parent uint64
+	Name       string
+	Size       uint32
+	Inter      bool
+	Members    []event.Run // of world ranks, if known
+	Ranks      uint32      // that reported it
+	Calls, Ns  uint64
+	Out, In    uint64 // bytes
+}
+
+// Peer is what one rank exchanged with another, as the first of them saw it. To is a world rank.
+type Peer struct {
+	Rank, To int32
+	Messages [4]uint64 // by event.Direction
+	Bytes    [4]uint64
+}
+
+// Lost is what was seen but could not be kept in detail.
+type Lost struct {
+	Paths, Comms, Strings, Members, Threads, Requests uint64 // found no room in a table
+	Aggregates                                        uint64 // likewise
+	Records                                           uint64 // counted by operation class only
+	DeepRegions, BadExits, InMPIHooks                 uint64
+	UnknownPeers                                      uint64 // messages whose peer has no rank in MPI_COMM_WORLD, or none we know
+}
+
+// Top is how many ranks' shares each node keeps.
+func (p *Profile) Top() int {
+	if p.World <= AllRanks {
+		return AllRanks
+	}
+	return TopRanks
+}
+
+func text(b []byte) string {
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		b = b[:i]
+	}
+	return string(b)
+}
+
+// FromProcess is the profile of one process.
+func FromProcess(p *event.Process) *Profile {
+	h := p.Header()
+	profile := &Profile{
+		World: max(h.Ranks, 1), Program: text(h.Program[:]), Library: text(h.Library[:]), MPI: text(h.MPIName[:]),
+		Threads: uint8(h.ThreadLevel), Clocks: 1 << (h.ClockKind & 7), Begun: h.First.WallNs,
+		Hosts: []Host{{ID: h.Host, Name: text(h.HostName[:]), Ranks: 1, CPUs: h.CPUs}},
+		Graph: *callgraph.FromProcess(p),
+	}
+	clock := callgraph.ClockOf(h)
+	total := Total{Rank: h.Rank, Host: h.Host, PID: h.PID, State: uint8(h.State), Abort: h.AbortCode, Init: clock.Ns(h.InitTicks)}
+	comms := newComms(p, clock)
+	for _, t := range p.Threads() {
+		total.Threads++
+		profile.Lost.add(t)
+		for i := range t.Entries {
+			comms.count(&t.Entries[i])
+		}
+	}
+	profile.Comms = comms.list
+	slices.SortFunc(profile.Comms, func(a, b Comm) int { return cmp.Compare(a.ID, b.ID) })
+	profile.Comms = joinComms(profile.Comms)
+	profile.Peers = comms.pairs(h.Rank)
+	profile.Pairs = uint64(len(profile.Peers))
+	profile.Lost.UnknownPeers = comms.unknown
+	for _, peer := range profile.Peers {
+		total.Sent += peer.Messages[event.Sent]
+		total.SentBytes += peer.Bytes[event.Sent]
+		total.Received += peer.Messages[event.Received]
+		total.ReceivedBytes += peer.Bytes[event.Received]
+	}
+	profile.Lost.Paths, profile.Lost.Comms, profile.Lost.Strings = h.NodesLost, h.CommsLost, h.StringsLost
+	profile.Lost.Members, profile.Lost.Threads, profile.Lost.Requests = h.MembersLost, h.ThreadsLost, h.RequestsLost
+	total.balance(&profile.Graph)
+	profile.Totals = []Total{total}
+	return profile
+}
+
+func (l *Lost) add(t event.Thread) {
+	l.Aggregates += t.EntriesLost
+	l.Records += t.Dropped
+	l.DeepRegions += t.DeepRegions
+	l.BadExits += t.BadExits
+	l.InMPIHooks += t.InMPIHook
+}
+
+// balance adds up the graph of one rank by what its time was spent on.
+func (t *Total) balance(g *callgraph.Graph) {
+	paused := map[callgraph.ID]bool{}
+	for i := range g.Nodes {
+		if n := &g.Nodes[i]; n.Kind == callgraph.KindPhase && n.Level == 0 {
+			paused[n.ID] = true
+		}
+	}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		ns := n.Exclusive.Sum
+		main := rootOf(g, n) == callgraph.Root
+		switch n.Kind {
+		case callgraph.KindMPI:
+			t.Calls += n.Calls.N
+			if main {
+				t.MPI += ns
+				t.Waited += n.Runnable
+			} else {
+				t.OtherMPI += ns
+			}
+		case callgraph.KindGap:
+			switch {
+			case !main:
+			case paused[n.Parent]:
+				t.Paused += ns
+			default:
+				t.Useful += ns
+				t.Blocked += n.Blocked
+			}
+		case callgraph.KindOffCore:
+			if main {
+				t.OffCore += ns
+			}
+		case callgraph.KindOwn:
+			if main {
+				t.Own += ns
+			}
+		}
+	}
+	if root := g.Find(callgraph.Root); root != nil {
+		t.Wall = root.Inclusive.Sum
+	}
+}
+
+func rootOf(g *callgraph.Graph, n *callgraph.Node) callgraph.ID {
+	for n != nil && n.Kind != callgraph.KindRoot {
+		n = g.Find(n.Parent)
+	}
+	if n == nil {
+		return 0
+	}
+	return n.ID
+}
+
+// comms gathers what went through communicators.
+type comms struct {
+	p       *event.Process
+	clock   callgraph.Clock
+	list    []Comm
+	members [][]event.Run
+	peers   map[int32]*Peer
+	unknown uint64
+}
+
+func newComms(p *event.Process, clock callgraph.Clock) *comms {
+	c := &comms{p: p, clock: clock, peers: map[int32]*Peer{}}
+	for i := range p.Comms() {
+		raw := &p.Comms()[i]
+		members := p.Members(raw)
+		comm := Comm{ID: raw.ID, Parent: raw.Parent, Name: p.String(raw.Name), Size: raw.Size,
+			Inter: raw.Flags&event.CommInter != 0, Members: slices.Clone(members), Ranks: 1}
+		if i == 0 {
+			comm = Comm{Name: "unknown", Ranks: 1}
+		}
+		if comm.Name == "MPI_COMM_SELF" {
+			comm.Members = nil // each rank's own
+		}
+		c.list = append(c.list, comm)
+		c.members = append(c.members, members)
+	}
+	return c
+}
+
+func (c *comms) count(e *event.Entry) {
+	comm := int(e.Comm())
+	if comm >= len(c.list) {
+		comm = 0
+	}
+	switch e.Kind() {
+	case event.EntryCall:
+		if comm < len(c.list) {
+			c.list[comm].Calls += e.N
+			c.list[comm].Ns += c.clock.Ns(e.Sum)
+			c.list[comm].Out += e.Out
+			c.list[comm].In += e.In
+		}
+	case event.EntryPeer:
+		rank, d := e.Peer()
+		to := int32(-1)
+		if comm < len(c.members) {
+			to = worldRank(c.members[comm], rank)
+		}
+		if to < 0 {
+			c.unknown += e.N
+			return
+		}
+		if c.peers[to] == nil {
+			c.peers[to] = &Peer{To: to}
+		}
+		c.peers[to].Messages[d&3] += e.N
+		c.peers[to].Bytes[d&3] += e.Out
+	}
+}
+
+// worldRank is the rank in MPI_COMM_WORLD of a member of a communicator; -1 if it has none.
+func worldRank(members []event.Run, rank int32) int32 {
+	for _, run := range members {
+		if uint32(rank) < run.Count {
+			return int32(run.First + uint32(rank)*uint32(run.Stride))
+		}
+		rank -= int32(run.Count)
+	}
+	return -1
+}
+
+func (c *comms) pairs(rank int32) []Peer {
+	var list []Peer
+	for _, peer := range c.peers {
+		peer.Rank = rank
+		list = append(list, *peer)
+	}
+	slices.SortFunc(list, largestPeer)
+	return list
+}
+
+func (p Peer) volume() uint64 { return p.Bytes[0] + p.Bytes[1] + p.Bytes[2] + p.Bytes[3] }
+
+func largestPeer(a, b Peer) int {
+	return cmp.Or(cmp.Compare(b.volume(), a.volume()), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.To, b.To))
+}
+
+// joinComms joins neighbours with the same ID: a communicator that was met twice.
+func joinComms(list []Comm) []Comm {
+	joined := list[:0]
+	for _, c := range list {
+		if n := len(joined); n > 0 && joined[n-1].ID == c.ID {
+			ranks := joined[n-1].Ranks
+			joined[n-1] = mergeComm(joined[n-1], c)
+			joined[n-1].Ranks = ranks
+		} else if c.Calls > 0 || c.ID != 0 {
+			joined = append(joined, c)
+		}
+	}
+	return joined
+}
+
+func mergeComm(a, b Comm) Comm {
+	a.Name = max(a.Name, b.Name)
+	a.Ranks += b.Ranks
+	a.Calls += b.Calls
+	a.Ns += b.Ns
+	a.Out += b.Out
+	a.In += b.In
+	// The two sides of an intercommunicator know each other's members: any rule will do if it is the same.
+	if slices.CompareFunc(b.Members, a.Members, compareRun) > 0 {
+		a.Members, a.Size = b.Members, b.Size
+	}
+	return a
+}
+
+func compareRun(a, b event.Run) int {
+	return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Stride, b.Stride), cmp.Compare(a.Count, b.Count))
+}
+
+// Merge is the profile of the ranks of both, which must be different ones. Neither argument is changed.
+func Merge(a, b *Profile) *Profile {
+	m := &Profile{
+		World: max(a.World, b.World), Program: leastText(a.Program, b.Program), Library: leastText(a.Library, b.Library),
+		MPI: leastText(a.MPI, b.MPI), Threads: max(a.Threads, b.Threads), Clocks: a.Clocks | b.Clocks,
+		Begun: min(a.Begun, b.Begun), Pairs: a.Pairs + b.Pairs, Lost: a.Lost.plus(b.Lost),
+	}
+	m.Totals = stat.MergeSorted(a.Totals, b.Totals, func(x, y Total) int { return cmp.Compare(x.Rank, y.Rank) }, nil)
+	m.Hosts = stat.MergeSorted(a.Hosts, b.Hosts, func(x, y Host) int { return cmp.Compare(x.ID, y.ID) }, mergeHost)
+	m.Comms = stat.MergeSorted(a.Comms, b.Comms, func(x, y Comm) int { return cmp.Compare(x.ID, y.ID) }, mergeComm)
+	m.Comms = m.Comms[:min(len(m.Comms), MaxComms)]
+	m.Peers = stat.MergeSorted(a.Peers, b.Peers, largestPeer, nil)
+	m.Peers = m.Peers[:min(len(m.Peers), MaxPeers)]
+	m.Graph = *callgraph.Merge(&a.Graph, &b.Graph, m.Top())
+	return m
+}
+
+// leastText prefers what is there, then what sorts first: ranks of one run may run different programs.
+func leastText(a, b string) string {
+	if a == "" || b == "" {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+func mergeHost(a, b Host) Host {
+	a.Name = leastText(a.Name, b.Name)
+	a.Ranks += b.Ranks
+	for i := range a.CPUs {
+		a.CPUs[i] |= b.CPUs[i]
+	}
+	return a
+}
+
+func (l Lost) plus(m Lost) Lost {
+	return Lost{l.Paths + m.Paths, l.Comms + m.Comms, l.Strings + m.Strings, l.Members + m.Members, l.Threads + m.Threads,
+		l.Requests + m.Requests, l.Aggregates + m.Aggregates, l.Records + m.Records, l.DeepRegions + m.DeepRegions,
+		l.BadExits + m.BadExits, l.InMPIHooks + m.InMPIHooks, l.UnknownPeers + m.UnknownPeers}
+}
+
+// Sum adds up one figure of all ranks.
+func (p *Profile) Sum(figure func(Total) uint64) stat.Stat {
+	var s stat.Stat
+	for _, t := range p.Totals {
+		s = s.Merge(stat.Of(figure(t), t.Rank))
+	}
+	return s
+}

@@ -1,0 +1,256 @@
+// Package report shows a run to people: the one-screen text printed when a program ends.
+//
+// It may use run, callgraph, event and words. It shows what stands in the run and computes nothing new.
+//
+// Invariant: the text fits 80 columns and about 40 lines, leads with the answer, and ends with where the
+// details are and what was not seen.
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"marple/analysis/callgraph"
+	"marple/analysis/run"
+	"marple/analysis/words"
+)
+
+const (
+	width        = 80
+	mostFindings = 3 // more are counted; the first is what a reader will act on
+	mostRows     = 5 // of each table
+	mostNotes    = 3
+)
+
+// Text is the report. directory is where the details are; empty if they are nowhere.
+func Text(r *run.Run, directory string) string {
+	w := &writer{r: r}
+	w.head()
+	w.findings()
+	w.conditions()
+	w.efficiency()
+	w.functions()
+	w.sites()
+	w.communication()
+	w.foot(directory)
+	return w.String()
+}
+
+type writer struct {
+	strings.Builder
+	r *run.Run
+}
+
+func (w *writer) line(format string, arguments ...any) {
+	text := strings.TrimRight(words.Clean(fmt.Sprintf(format, arguments...)), " ")
+	w.WriteString(words.Fit(text, width) + "\n")
+}
+
+// block writes a text wrapped at the right margin, with a hanging first line.
+func (w *writer) block(first, rest, text string) {
+	for i, line := range words.Wrap(text, width-words.Width(rest)) {
+		if i == 0 {
+			w.line("%s%s", first, line)
+		} else {
+			w.line("%s%s", rest, line)
+		}
+	}
+}
+
+func (w *writer) head() {
+	r := w.r
+	cores := 0
+	for _, h := range r.Hosts {
+		cores += h.Cores
+	}
+	w.line("Marple: %s, %s on %s with %s, %s", r.Program, words.Count(uint64(r.Ranks), "rank", "ranks"),
+		words.Count(uint64(len(r.Hosts)), "host", "hosts"), words.Count(uint64(cores), "core", "cores"),
+		words.Duration(float64(r.WallNs)/1e9))
+	w.line("%s", strings.Repeat("─", width))
+}
+
+func (w *writer) findings() {
+	if len(w.r.Findings) == 0 {
+		w.line("No significant problem.")
+		return
+	}
+	for i, f := range w.r.Findings {
+		if i == mostFindings {
+			w.line("%d more in the details.", len(w.r.Findings)-mostFindings)
+			break
+		}
+		w.block(fmt.Sprintf("%d. ", i+1), "   ", fmt.Sprintf("%s (%s, %s).", f.Title, words.Percent(f.Share), words.Duration(f.Seconds)))
+		if f.Where != "" {
+			w.block("   where   ", "           ", f.Where)
+		}
+		for j, e := range f.Evidence {
+			first := "   seen    "
+			if j > 0 {
+				first = "           "
+			}
+			w.block(first, "           ", e.Text)
+		}
+		w.block("   advice  ", "           ", f.Advice)
+	}
+}
+
+func (w *writer) conditions() {
+	for _, c := range w.r.Conditions {
+		w.block("Note: ", "      ", c.Text+".")
+	}
+}
+
+func (w *writer) efficiency() {
+	e, c := w.r.Efficiency, w.r.Core
+	w.line("")
+	communication := words.Percent(e.Communication)
+	if !e.Defined {
+		communication = "unknown (ranks share cores)"
+	}
+	w.line("Efficiency   parallel %s = load balance %s × communication %s", words.Percent(e.Parallel),
+		words.Percent(e.LoadBalance), communication)
+	parts := []string{}
+	for _, part := range []struct {
+		name string
+		ns   uint64
+	}{{"useful", c.Useful}, {"MPI", c.MPI}, {"waiting for a core", c.OffCore}, {"recording off", c.Paused}, {"Marple", c.Own}} {
+		if part.ns > 0 && (part.ns*1000 >= c.Wall || part.name == "useful" || part.name == "MPI") {
+			parts = append(parts, fmt.Sprintf("%s %s", part.name, words.Percent(float64(part.ns)/float64(c.Wall))))
+		}
+	}
+	w.line("Time         %s of %s on all ranks", strings.Join(parts, ", "), words.Duration(float64(c.Wall)/1e9))
+}
+
+func (w *writer) functions() {
+	if len(w.r.Functions) == 0 {
+		return
+	}
+	w.line("")
+	w.line("%-30s %12s %10s %7s %8s %8s", "MPI function", "calls", "time", "share", "mean", "B/call")
+	for i, f := range w.r.Functions {
+		if i == mostRows {
+			w.line("%d more functions", len(w.r.Functions)-mostRows)
+			break
+		}
+		w.line("%-30s %12s %10s %7s %8s %8s", words.Fit(f.Name, 30), words.Number(f.Calls), words.Duration(float64(f.Ns)/1e9),
+			words.Percent(f.Share), mean(float64(f.Ns)/1e9, f.Calls, words.Duration), mean(float64(f.Out+f.In), f.Calls, words.Size))
+	}
+}
+
+func mean(sum float64, n uint64, print func(float64) string) string {
+	if n == 0 {
+		return "-"
+	}
+	return print(sum / float64(n))
+}
+
+// site is an MPI call path with the path above it.
+type site struct {
+	node  *run.Node
+	where string
+}
+
+func (w *writer) sites() {
+	var sites []site
+	core := float64(0)
+	for _, f := range w.r.Functions {
+		if f.Share > 0 {
+			core = float64(f.Ns) / f.Share
+			break
+		}
+	}
+	var walk func(n *run.Node, where []string)
+	walk = func(n *run.Node, where []string) {
+		if n.Kind == callgraph.KindMPI.String() {
+			sites = append(sites, site{n, strings.Join(where, " ← ")})
+		}
+		if n.Kind != callgraph.KindRoot.String() {
+			where = append([]string{n.Name}, where...)
+		}
+		for _, c := range n.Children {
+			walk(c, where)
+		}
+	}
+	for _, root := range w.r.CallGraph {
+		walk(root, nil)
+	}
+	slices.SortStableFunc(sites, func(a, b site) int { return cmp.Compare(b.node.Exclusive.Sum, a.node.Exclusive.Sum) })
+	if len(sites) == 0 || core == 0 {
+		return
+	}
+	w.line("")
+	w.line("%-18s %-25s %9s %7s  %s", "MPI call site", "", "calls", "share", "ranks: least, mean, most")
+	for i, s := range sites {
+		if i == mostRows {
+			w.line("%d more call sites", len(sites)-mostRows)
+			break
+		}
+		n := s.node
+		spread := fmt.Sprintf("%s %s %s", words.Duration(leastOver(n, w.r)), words.Duration(float64(n.Exclusive.Sum)/1e9/float64(max(w.r.Measured, 1))),
+			words.Duration(float64(n.Exclusive.Max)/1e9))
+		w.line("%-18s %-25s %9s %7s  %s", words.Fit(n.Name, 18), words.Fit(s.where, 25), words.Number(n.Calls.N),
+			words.Percent(float64(n.Exclusive.Sum)/core), spread)
+	}
+}
+
+// leastOver is the least time over all measured ranks, in seconds: nothing, if some ranks never came here.
+func leastOver(n *run.Node, r *run.Run) float64 {
+	if int(n.Exclusive.N) < r.Measured {
+		return 0
+	}
+	return float64(n.Exclusive.Min) / 1e9
+}
+
+func (w *writer) communication() {
+	var messages, bytes uint64
+	var most run.Peer
+	for _, p := range w.r.PerRank {
+		messages += p.Sent
+		bytes += p.SentBytes
+	}
+	for _, p := range w.r.Peers {
+		if p.SentBytes > most.SentBytes {
+			most = p
+		}
+	}
+	if messages == 0 {
+		return
+	}
+	w.line("")
+	w.block("Messages     ", "             ", fmt.Sprintf("%s with %s between %s of ranks; most from rank %d to %d: %s in %s",
+		words.Number(messages), words.Size(float64(bytes)), words.Count(uint64(sending(w.r)), "pair", "pairs"), most.Rank, most.To,
+		words.Size(float64(most.SentBytes)), words.Count(most.Sent, "message", "messages")))
+}
+
+func sending(r *run.Run) int {
+	n := int(r.PeersNotListed)
+	for _, p := range r.Peers {
+		if p.Sent > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *writer) foot(directory string) {
+	w.line("")
+	if directory != "" {
+		w.block("Details      ", "             ", directory)
+	} else {
+		w.line("Details      not kept")
+	}
+	notSeen := []string{}
+	for i, n := range w.r.NotSeen {
+		if i == mostNotes {
+			notSeen = append(notSeen, fmt.Sprintf("%d more", len(w.r.NotSeen)-mostNotes))
+			break
+		}
+		notSeen = append(notSeen, n.Text)
+	}
+	if len(notSeen) == 0 {
+		notSeen = append(notSeen, "nothing that Marple knows of is missing")
+	}
+	w.block("Not seen     ", "             ", strings.Join(notSeen, "; "))
+}

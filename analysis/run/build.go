@@ -1,0 +1,409 @@
+package run
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"marple/analysis/callgraph"
+	"marple/analysis/event"
+	"marple/analysis/profile"
+	"marple/analysis/stat"
+	"marple/analysis/words"
+)
+
+// Namer turns addresses into names. An empty function means that it is not known.
+type Namer interface {
+	// Name is given the return address of a call, as an offset in a module.
+	Name(m callgraph.Module, offset uint64) (function, file string, line int)
+	// Notes say why names of a module may be missing.
+	Notes(m callgraph.Module) []string
+}
+
+// New makes a run of a merged profile, without findings.
+func New(p *profile.Profile, names Namer) *Run {
+	b := &builder{p: p, names: names, modules: map[string]callgraph.Module{}, nodes: map[callgraph.ID]*Node{}}
+	for _, m := range p.Graph.Modules {
+		b.modules[m.Key] = m
+	}
+	r := &Run{
+		Schema: Schema, Program: p.Program, Ranks: int(p.World), Measured: len(p.Totals),
+		Started: time.Unix(0, int64(p.Begun)).UTC(), MPI: MPI{p.MPI, p.Library},
+		ThreadLevel: threadLevels[p.Threads&3], Clocks: clockNames(p.Clocks),
+		WallNs: p.Sum(func(t profile.Total) uint64 { return t.Wall }).Max,
+		InitNs: p.Sum(func(t profile.Total) uint64 { return t.Init }).Max,
+	}
+	for _, h := range p.Hosts {
+		r.Hosts = append(r.Hosts, Host{h.Name, int(h.Ranks), h.Cores()})
+	}
+	slices.SortFunc(r.Hosts, func(x, y Host) int { return cmp.Compare(x.Name, y.Name) })
+	b.balance(r)
+	r.CallGraph = b.graph()
+	r.Functions = b.functions(coreTime(r.Core))
+	r.Communicators = b.communicators()
+	b.peers(r)
+	for _, m := range p.Graph.Modules {
+		r.Modules = append(r.Modules, Module{m.Path, m.BuildID, names.Notes(m)})
+	}
+	r.Conditions = conditions(r)
+	r.NotSeen = b.notSeen(r)
+	return r
+}
+
+var threadLevels = [4]string{"single", "funneled", "serialized", "multiple"}
+
+func clockNames(set uint8) []string {
+	names := []string{}
+	for i, name := range []string{"tsc", "monotonic", "external"} {
+		if set&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+type builder struct {
+	p       *profile.Profile
+	names   Namer
+	modules map[string]callgraph.Module
+	nodes   map[callgraph.ID]*Node
+}
+
+var endings = map[uint8]string{event.Running: "running", event.Finalized: "finalized", event.Exited: "exited", event.Aborted: "aborted"}
+
+func (b *builder) balance(r *Run) {
+	hosts := map[uint64]string{}
+	for _, h := range b.p.Hosts {
+		hosts[h.ID] = h.Name
+	}
+	for _, t := range b.p.Totals {
+		one := Balance{Wall: t.Wall, Useful: t.Useful, MPI: t.MPI, OffCore: t.OffCore, Waited: t.Waited,
+			Blocked: t.Blocked, Paused: t.Paused, Own: t.Own}
+		r.Core.add(one)
+		r.PerRank = append(r.PerRank, RankBalance{Rank: int(t.Rank), Host: hosts[t.Host], Ended: endings[t.State],
+			Abort: int(t.Abort), Threads: int(t.Threads), Balance: one, InitNs: t.Init, OtherMPI: t.OtherMPI, Calls: t.Calls,
+			Sent: t.Sent, SentBytes: t.SentBytes, Received: t.Received, ReceivedBytes: t.ReceivedBytes})
+	}
+	r.Efficiency = Efficiencies(r.PerRank)
+}
+
+func (b *Balance) add(x Balance) {
+	b.Wall += x.Wall
+	b.Useful += x.Useful
+	b.MPI += x.MPI
+	b.OffCore += x.OffCore
+	b.Waited += x.Waited
+	b.Blocked += x.Blocked
+	b.Paused += x.Paused
+	b.Own += x.Own
+}
+
+// coreTime is what shares are of: the time during which ranks had a core, or waited of their own accord.
+func coreTime(b Balance) uint64 {
+	return b.Wall - min(b.Wall, b.OffCore+b.Waited+b.Paused+b.Own)
+}
+
+// Efficiencies are the POP metrics of these ranks.
+func Efficiencies(ranks []RankBalance) Efficiency {
+	var sum Balance
+	var most uint64
+	for _, r := range ranks {
+		sum.add(r.Balance)
+		most = max(most, r.Useful)
+	}
+	core, measured := float64(coreTime(sum)), float64(sum.Wall-sum.Paused-sum.Own)
+	if core <= 0 || measured <= 0 {
+		return Efficiency{}
+	}
+	e := Efficiency{Parallel: float64(sum.Useful) / core, CoreAvailability: core / measured}
+	if most == 0 {
+		return e
+	}
+	busiest := float64(most) * float64(len(ranks)) // core time, had all ranks been as busy
+	e.LoadBalance = float64(sum.Useful) / busiest
+	if busiest <= core*(1+1e-9) {
+		e.Communication, e.Defined = busiest/core, true
+	}
+	return e
+}
+
+func (b *builder) graph() []*Node {
+	g := &b.p.Graph
+	children := g.Children()
+	var build func(i int) *Node
+	build = func(i int) *Node {
+		n := b.node(&g.Nodes[i])
+		b.nodes[g.Nodes[i].ID] = n
+		for _, c := range children[g.Nodes[i].ID] {
+			n.Children = append(n.Children, build(c))
+		}
+		slices.SortStableFunc(n.Children, func(x, y *Node) int {
+			return cmp.Or(cmp.Compare(y.Inclusive.Sum, x.Inclusive.Sum), cmp.Compare(x.ID, y.ID))
+		})
+		return n
+	}
+	var roots []*Node
+	for i := range g.Nodes {
+		if g.Nodes[i].Kind == callgraph.KindRoot {
+			roots = append(roots, build(i))
+		}
+	}
+	// Gaps are named after the calls around them, which must all have names by now.
+	for i := range g.Nodes {
+		if n := &g.Nodes[i]; n.Kind == callgraph.KindGap {
+			if named := b.nodes[n.ID]; named != nil {
+				named.Name = b.gapName(n)
+			}
+		}
+	}
+	return roots
+}
+
+func nodeID(id callgraph.ID) string { return fmt.Sprintf("%016x", uint64(id)) }
+
+func (b *builder) node(n *callgraph.Node) *Node {
+	out := &Node{ID: nodeID(n.ID), Kind: n.Kind.String(), Name: n.Name, Exclusive: newStat(n.Exclusive),
+		Inclusive: newStat(n.Inclusive), Out: n.Out, In: n.In, Fails: n.Failed, OffCore: n.Runnable, Blocked: n.Blocked,
+		Sizes: newSizes(n.Sizes)}
+	for _, r := range n.Ranks {
+		out.PerRank = append(out.PerRank, RankTime{r.Rank, r.Value, r.Other, r.Count})
+	}
+	slices.SortFunc(out.PerRank, func(x, y RankTime) int { return cmp.Compare(x.Rank, y.Rank) })
+	if n.Calls.N > 0 {
+		calls := newStat(n.Calls)
+		out.Calls = &calls
+	}
+	switch n.Kind {
+	case callgraph.KindRoot:
+		out.Name = b.p.Program
+		if n.ID == callgraph.Others {
+			out.Name = "other threads"
+		}
+	case callgraph.KindFrame:
+		m := b.modules[n.Module]
+		out.Module, out.Offset = m.Path, fmt.Sprintf("0x%x", n.Offset)
+		out.Function, out.File, out.Line = b.names.Name(m, n.Offset)
+		out.Name = frameName(out)
+	case callgraph.KindPhase:
+		out.Name = fmt.Sprintf("phase %d", n.Level)
+		if n.Level == 0 {
+			out.Name = "recording off"
+		}
+	case callgraph.KindMPI:
+		out.Op = n.Op.String()
+		if n.Op == event.OpTest {
+			out.Hits = n.Done
+		} else {
+			out.Messages = n.Done
+		}
+	case callgraph.KindOffCore:
+		out.Name = "waiting for a core"
+	case callgraph.KindOwn:
+		out.Name = "Marple itself"
+	case callgraph.KindGap:
+		out.From, out.To = nodeID(n.From.Node), nodeID(n.To.Node)
+	case callgraph.KindOverflow:
+		out.Name = "paths that found no room"
+	}
+	return out
+}
+
+func frameName(n *Node) string {
+	place := fmt.Sprintf("%s+%s", path.Base(n.Module), n.Offset)
+	switch {
+	case n.Module == "":
+		place = n.Offset
+	case n.File != "":
+		place = fmt.Sprintf("%s:%d", path.Base(n.File), n.Line)
+	}
+	if n.Function == "" {
+		return place
+	}
+	return fmt.Sprintf("%s (%s)", n.Function, place)
+}
+
+// gapName says between which events a gap lies.
+func (b *builder) gapName(n *callgraph.Node) string {
+	from, to := b.edgeName(n.From, "the start"), b.edgeName(n.To, "the end")
+	if from == to {
+		return "between two of " + from
+	}
+	return fmt.Sprintf("between %s and %s", from, to)
+}
+
+func (b *builder) edgeName(e callgraph.Edge, terminal string) string {
+	n := b.nodes[e.Node]
+	if n == nil || e.Node == callgraph.Root || e.Node == callgraph.Others {
+		return terminal
+	}
+	switch e.Side {
+	case callgraph.SideEnter:
+		return "the start of " + n.Name
+	case callgraph.SideExit:
+		return "the end of " + n.Name
+	}
+	if g := b.p.Graph.Find(e.Node); g != nil {
+		if site := b.nodes[g.Parent]; site != nil && site.Kind == callgraph.KindFrame.String() {
+			return n.Name + " in " + site.Name
+		}
+	}
+	return n.Name
+}
+
+func newSizes(sizes []callgraph.Size) []Size {
+	var list []Size
+	for _, s := range sizes {
+		list = append(list, Size{Below: 1 << s.Class, Calls: s.Calls, Ns: s.Ns, Messages: s.Messages, Bytes: s.Bytes})
+	}
+	return list
+}
+
+func (b *builder) functions(core uint64) []Function {
+	byName := map[string]*Function{}
+	ranks := map[string]map[int32]bool{}
+	for i := range b.p.Graph.Nodes {
+		n := &b.p.Graph.Nodes[i]
+		if n.Kind != callgraph.KindMPI {
+			continue
+		}
+		f := byName[n.Name]
+		if f == nil {
+			f = &Function{Name: n.Name, Op: n.Op.String()}
+			byName[n.Name], ranks[n.Name] = f, map[int32]bool{}
+		}
+		f.Calls += n.Calls.N
+		f.Ns += n.Calls.Sum
+		f.Out += n.Out
+		f.In += n.In
+		f.Fails += n.Failed
+		if n.Op == event.OpTest {
+			f.Hits += n.Done
+		}
+		f.Ranks = max(f.Ranks, int(n.Exclusive.N))
+		for _, r := range n.Ranks {
+			ranks[n.Name][r.Rank] = true
+		}
+		f.Sizes = joinSizes(f.Sizes, newSizes(n.Sizes))
+	}
+	var list []Function
+	for name, f := range byName {
+		// Up to AllRanks ranks all are listed; beyond, the widest single path is what is known for certain.
+		f.Ranks = max(f.Ranks, len(ranks[name]))
+		if core > 0 {
+			f.Share = float64(f.Ns) / float64(core)
+		}
+		list = append(list, *f)
+	}
+	slices.SortFunc(list, func(x, y Function) int { return cmp.Or(cmp.Compare(y.Ns, x.Ns), cmp.Compare(x.Name, y.Name)) })
+	return list
+}
+
+func joinSizes(a, b []Size) []Size {
+	return stat.MergeSorted(a, b, func(x, y Size) int { return cmp.Compare(x.Below, y.Below) }, func(x, y Size) Size {
+		return Size{x.Below, x.Calls + y.Calls, x.Ns + y.Ns, x.Messages + y.Messages, x.Bytes + y.Bytes}
+	})
+}
+
+func (b *builder) communicators() []Comm {
+	list := []Comm{}
+	for _, c := range b.p.Comms {
+		comm := Comm{ID: nodeID(callgraph.ID(c.ID)), Name: c.Name, Size: int(c.Size), Inter: c.Inter, Members: members(c.Members),
+			Calls: c.Calls, Ns: c.Ns, Out: c.Out, In: c.In}
+		if c.Parent != 0 {
+			comm.Parent = nodeID(callgraph.ID(c.Parent))
+		}
+		list = append(list, comm)
+	}
+	slices.SortFunc(list, func(x, y Comm) int { return cmp.Or(cmp.Compare(y.Ns, x.Ns), cmp.Compare(x.ID, y.ID)) })
+	return list
+}
+
+// members writes runs of ranks as 0-7:2,9.
+func members(runs []event.Run) string {
+	var parts []string
+	for _, r := range runs {
+		last := int64(r.First) + int64(r.Stride)*int64(r.Count-1)
+		switch {
+		case r.First == ^uint32(0):
+			parts = append(parts, "?")
+		case r.Count <= 1:
+			parts = append(parts, fmt.Sprint(r.First))
+		case r.Stride == 1:
+			parts = append(parts, fmt.Sprintf("%d-%d", r.First, last))
+		default:
+			parts = append(parts, fmt.Sprintf("%d-%d:%d", r.First, last, r.Stride))
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+func (b *builder) peers(r *Run) {
+	r.Peers = []Peer{}
+	for _, p := range b.p.Peers {
+		r.Peers = append(r.Peers, Peer{int(p.Rank), int(p.To),
+			p.Messages[event.Sent], p.Bytes[event.Sent], p.Messages[event.Received], p.Bytes[event.Received],
+			p.Messages[event.Put], p.Bytes[event.Put], p.Messages[event.Got], p.Bytes[event.Got]})
+	}
+	slices.SortFunc(r.Peers, func(x, y Peer) int { return cmp.Or(cmp.Compare(x.Rank, y.Rank), cmp.Compare(x.To, y.To)) })
+	r.PeersNotListed = b.p.Pairs - uint64(len(b.p.Peers))
+}
+
+// conditions are circumstances that change how the figures must be read.
+func conditions(r *Run) []Note {
+	list := []Note{}
+	for _, h := range r.Hosts {
+		if h.Cores > 0 && h.Ranks > h.Cores {
+			list = append(list, Note{"ranks-outnumber-cores", fmt.Sprintf(
+				"%d ranks share %d %s on %s; they waited for a core for %.0f %% of the time, which counts neither as useful nor as imbalance",
+				h.Ranks, h.Cores, words.Plural(h.Cores, "core", "cores"), h.Name, 100*(1-r.Efficiency.CoreAvailability)), uint64(h.Ranks - h.Cores)})
+		}
+	}
+	if len(list) == 0 && r.Efficiency.CoreAvailability > 0 && r.Efficiency.CoreAvailability < 0.95 {
+		list = append(list, Note{"cores-shared", fmt.Sprintf(
+			"other work ran on these cores: ranks waited for a core for %.0f %% of the time, which counts neither as useful nor as imbalance",
+			100*(1-r.Efficiency.CoreAvailability)), 0})
+	}
+	if paused := r.Core.Paused; paused > 0 {
+		list = append(list, Note{"recording-paused", fmt.Sprintf("recording was switched off (MPI_Pcontrol) for %.0f %% of the time",
+			100*float64(paused)/float64(r.Core.Wall)), 0})
+	}
+	if own := r.Core.Own; float64(own) > 0.01*float64(r.Core.Wall) {
+		list = append(list, Note{"overhead", fmt.Sprintf("Marple itself took %.1f %% of the time", 100*float64(own)/float64(r.Core.Wall)), 0})
+	}
+	return list
+}
+
+// notSeen lists what a reader might think is in the figures and is not.
+func (b *builder) notSeen(r *Run) []Note {
+	list := []Note{}
+	add := func(id string, count uint64, text string) {
+		if count > 0 {
+			list = append(list, Note{id, fmt.Sprintf(text, count), count})
+		}
+	}
+	l := b.p.Lost
+	add("ranks-missing", uint64(r.Ranks-r.Measured), "%d ranks have not reported")
+	add("records-dropped", l.Records, "%d records found no room on disk; their calls are counted by kind only")
+	add("paths-lost", l.Paths, "%d call paths found no room and share one entry")
+	add("aggregates-lost", l.Aggregates, "%d combinations of path, communicator and size share one entry")
+	add("communicators-lost", l.Comms, "%d communicators found no room")
+	add("members-lost", l.Members, "the members of %d communicators are not recorded")
+	add("names-lost", l.Strings, "%d names found no room")
+	add("threads-lost", l.Threads, "%d threads found no room and are not measured")
+	add("requests-lost", l.Requests, "%d operations in flight were not followed to their completion")
+	add("peers-unknown", l.UnknownPeers, "%d messages went to or came from processes outside MPI_COMM_WORLD")
+	add("regions-deep", l.DeepRegions, "%d regions were nested too deeply to be recorded")
+	add("regions-mismatched", l.BadExits, "%d region ends matched no open region")
+	add("regions-in-mpi", l.InMPIHooks, "%d regions inside MPI calls (callbacks) were not recorded")
+	threads := uint64(0)
+	for _, p := range r.PerRank {
+		if p.Threads > 1 {
+			threads++
+		}
+	}
+	add("other-threads", threads, "on %d ranks other threads called MPI; their time outside MPI is not known and not in the efficiencies")
+	return list
+}

@@ -1,0 +1,301 @@
+// Package run is a measured run as it is stored and shown: run.json in the run directory. What MPI_Finalize
+// does and what `marple report` does later works on this and nothing else.
+//
+// It may use profile, callgraph, event, stat and symbol; it holds no state.
+//
+// Invariant: whatever is written can be read again and gives the same report; what this version does not
+// know is refused, not guessed.
+package run
+
+import (
+	"fmt"
+	"time"
+
+	"marple/analysis/stat"
+)
+
+// Schema is the number of the format, which run.json begins with.
+const Schema = 1
+
+// Run is everything known about a run. Times are nanoseconds unless a name says otherwise; core time is
+// added up over ranks.
+type Run struct {
+	Schema  int    `json:"schema"`
+	Program string `json:"program"`
+	Ranks   int    `json:"ranks"` // in MPI_COMM_WORLD
+	// Measured is how many of the ranks have reported.
+	Measured    int       `json:"measured"`
+	Started     time.Time `json:"started"`
+	MPI         MPI       `json:"mpi"`
+	ThreadLevel string    `json:"thread_level"`
+	Clocks      []string  `json:"clocks"`
+	Hosts       []Host    `json:"hosts"`
+	WallNs      uint64    `json:"wall_ns"` // from when all had left MPI_Init to when all had entered MPI_Finalize
+	InitNs      uint64    `json:"init_ns"` // longest MPI_Init
+
+	Efficiency Efficiency `json:"efficiency"`
+	Findings   []Finding  `json:"findings"`
+	Conditions []Note     `json:"conditions"` // circumstances that the figures must be read with
+	NotSeen    []Note     `json:"not_seen"`   // what is missing from this file, and why
+
+	Core           Balance       `json:"core_time"`
+	PerRank        []RankBalance `json:"per_rank"`
+	Functions      []Function    `json:"functions"`
+	CallGraph      []*Node       `json:"call_graph"` // one tree for the thread that called MPI_Init, one for all others
+	Communicators  []Comm        `json:"communicators"`
+	Peers          []Peer        `json:"peers"`
+	PeersNotListed uint64        `json:"peers_not_listed"`
+	Modules        []Module      `json:"modules"`
+}
+
+// MPI is the library the program ran with.
+type MPI struct {
+	Family  string `json:"family"`  // whose binary interface it has
+	Library string `json:"library"` // what it says of itself
+}
+
+// Host is a computer that ranks ran on.
+type Host struct {
+	Name  string `json:"name"`
+	Ranks int    `json:"ranks"`
+	Cores int    `json:"cores"` // that its ranks may use between them
+}
+
+// Balance says what time was spent on. Wall is the sum of all others but those marked "within".
+type Balance struct {
+	Wall    uint64 `json:"wall_ns"`
+	Useful  uint64 `json:"useful_ns"`   // outside MPI
+	MPI     uint64 `json:"mpi_ns"`      //
+	OffCore uint64 `json:"off_core_ns"` // outside MPI, ready to run but without a core
+	Waited  uint64 `json:"waited_ns"`   // within MPI: the same
+	Blocked uint64 `json:"blocked_ns"`  // within Useful: blocked, in a system call that is not MPI's
+	Paused  uint64 `json:"paused_ns"`   // recording was off
+	Own     uint64 `json:"marple_ns"`   // Marple itself
+}
+
+// RankBalance is one rank's.
+type RankBalance struct {
+	Rank    int    `json:"rank"`
+	Host    string `json:"host"`
+	Ended   string `json:"ended"` // finalized, aborted, exited or running (vanished after its last record)
+	Abort   int    `json:"abort_code,omitempty"`
+	Threads int    `json:"threads"` // that called MPI or had regions
+	Balance
+	InitNs        uint64 `json:"init_ns"`
+	OtherMPI      uint64 `json:"other_threads_mpi_ns"`
+	Calls         uint64 `json:"mpi_calls"`
+	Sent          uint64 `json:"messages_sent"`
+	SentBytes     uint64 `json:"bytes_sent"`
+	Received      uint64 `json:"messages_received"`
+	ReceivedBytes uint64 `json:"bytes_received"`
+}
+
+// Efficiency is the POP metrics, as shares from 0 to 1. Core time without a core (Balance.OffCore, Waited),
+// while paused and in Marple counts for nobody; with none of those they are the usual ones: with U the
+// useful time per rank, T the wall time and P ranks,
+//
+//	Parallel = ΣU/(T·P) = LoadBalance ΣU/(P·max U) × Communication max U/T.
+//
+// Where ranks outnumber cores, max U may exceed the mean time that ranks had a core; Communication is then
+// not defined and 0, and Defined is false.
+type Efficiency struct {
+	Parallel      float64 `json:"parallel"`
+	LoadBalance   float64 `json:"load_balance"`
+	Communication float64 `json:"communication"`
+	Defined       bool    `json:"communication_defined"`
+	// CoreAvailability is the share of the time for which ranks had a core, or waited of their own accord.
+	CoreAvailability float64 `json:"core_availability"`
+}
+
+// Function adds up the calls of one MPI function.
+type Function struct {
+	Name  string  `json:"name"`
+	Op    string  `json:"op"`
+	Ranks int     `json:"ranks"` // that called it
+	Calls uint64  `json:"calls"`
+	Ns    uint64  `json:"ns"`
+	Share float64 `json:"share"` // of core time
+	Out   uint64  `json:"bytes_out"`
+	In    uint64  `json:"bytes_in"`
+	Hits  uint64  `json:"hits,omitempty"` // tests and probes that found something
+	Fails uint64  `json:"failed,omitempty"`
+	Sizes []Size  `json:"sizes,omitempty"`
+}
+
+// Size adds up calls by message size: less than Below bytes, and not less than half of that.
+type Size struct {
+	Below    uint64 `json:"below"`
+	Calls    uint64 `json:"calls"`
+	Ns       uint64 `json:"ns"`
+	Messages uint64 `json:"messages_received"`
+	Bytes    uint64 `json:"bytes"`
+}
+
+// Stat describes samples.
+type Stat struct {
+	N         uint64  `json:"n"`
+	Sum       uint64  `json:"sum"`
+	Min       uint64  `json:"min"`
+	Max       uint64  `json:"max"`
+	Mean      float64 `json:"mean"`
+	Deviation float64 `json:"deviation"` // standard deviation of the samples (population)
+	MinRank   int32   `json:"min_rank"`
+	MaxRank   int32   `json:"max_rank"`
+}
+
+func newStat(s stat.Stat) Stat {
+	return Stat{s.N, s.Sum, s.Min, s.Max, s.Mean(), s.Deviation(), s.MinRank, s.MaxRank}
+}
+
+// Node is a call path. Statistics over ranks stand for those ranks that have the node, whose number is
+// their n; the other ranks spent no time there.
+type Node struct {
+	ID       string `json:"id"`
+	Kind     string `json:"kind"` // see callgraph.Kind
+	Name     string `json:"name"` // for people
+	Function string `json:"function,omitempty"`
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	Module   string `json:"module,omitempty"`
+	Offset   string `json:"offset,omitempty"`
+	Op       string `json:"op,omitempty"`
+	From     string `json:"from,omitempty"` // id, of a gap
+	To       string `json:"to,omitempty"`
+
+	Exclusive Stat       `json:"exclusive_ns"`
+	Inclusive Stat       `json:"inclusive_ns"`
+	PerRank   []RankTime `json:"per_rank"`
+	Calls     *Stat      `json:"call_ns,omitempty"` // durations of the calls or invocations
+	Out       uint64     `json:"bytes_out,omitempty"`
+	In        uint64     `json:"bytes_in,omitempty"`
+	Messages  uint64     `json:"messages_received,omitempty"`
+	Hits      uint64     `json:"hits,omitempty"`
+	Fails     uint64     `json:"failed,omitempty"`
+	OffCore   uint64     `json:"off_core_ns,omitempty"` // mpi: within; gap: beside the time itself
+	Blocked   uint64     `json:"blocked_ns,omitempty"`
+	Sizes     []Size     `json:"sizes,omitempty"`
+	Children  []*Node    `json:"children,omitempty"`
+}
+
+// RankTime is one rank's share of a node. Up to 64 ranks all are listed, beyond that the largest 8.
+type RankTime struct {
+	Rank      int32  `json:"rank"`
+	Exclusive uint64 `json:"exclusive_ns"`
+	Inclusive uint64 `json:"inclusive_ns"`
+	Calls     uint64 `json:"calls"`
+}
+
+// Comm is a communicator.
+type Comm struct {
+	ID      string `json:"id"`
+	Parent  string `json:"parent,omitempty"`
+	Name    string `json:"name,omitempty"`
+	Size    int    `json:"size"`
+	Inter   bool   `json:"inter,omitempty"`
+	Members string `json:"members,omitempty"` // world ranks: 0-7:2,9
+	Calls   uint64 `json:"calls"`
+	Ns      uint64 `json:"ns"`
+	Out     uint64 `json:"bytes_out"`
+	In      uint64 `json:"bytes_in"`
+}
+
+// Peer is what a rank exchanged with another, as the first of them saw it.
+type Peer struct {
+	Rank          int    `json:"rank"`
+	To            int    `json:"peer"`
+	Sent          uint64 `json:"messages_sent"`
+	SentBytes     uint64 `json:"bytes_sent"`
+	Received      uint64 `json:"messages_received"`
+	ReceivedBytes uint64 `json:"bytes_received"`
+	Puts          uint64 `json:"puts,omitempty"`
+	PutBytes      uint64 `json:"bytes_put,omitempty"`
+	Gets          uint64 `json:"gets,omitempty"`
+	GetBytes      uint64 `json:"bytes_got,omitempty"`
+}
+
+// Module is an executable or library that call paths lead through.
+type Module struct {
+	Path    string   `json:"path"`
+	BuildID string   `json:"build_id,omitempty"`
+	Notes   []string `json:"notes,omitempty"` // why names may be missing
+}
+
+// Note is a sentence with a name that programs can rely on.
+type Note struct {
+	ID    string `json:"id"`
+	Text  string `json:"text"`
+	Count uint64 `json:"count,omitempty"`
+}
+
+// Finding is something worth changing.
+type Finding struct {
+	ID         string     `json:"id"`
+	Title      string     `json:"title"`
+	Share      float64    `json:"share"`   // of total core time, 0 to 1
+	Seconds    float64    `json:"seconds"` // of core time
+	Ranks      []int      `json:"ranks,omitempty"`
+	Where      string     `json:"where,omitempty"` // call path, file:line
+	Node       string     `json:"node,omitempty"`  // its id in call_graph
+	Model      string     `json:"model"`           // the parallel computational model
+	Factor     string     `json:"factor"`          // and its performance factor
+	Evidence   []Evidence `json:"evidence"`
+	Advice     string     `json:"advice"`
+	Confidence string     `json:"confidence"` // high, medium or low
+}
+
+// Evidence is a measured value that a finding rests on.
+type Evidence struct {
+	Metric    string  `json:"metric"`
+	Value     float64 `json:"value"`
+	Threshold float64 `json:"threshold"` // 0 where the value is only told
+	Unit      string  `json:"unit"`      // s, %, calls, bytes, ...
+	Text      string  `json:"text"`
+}
+
+// Walk visits a tree, parents first, until visit returns false.
+func (n *Node) Walk(visit func(n *Node, depth int) bool) { n.walk(0, visit) }
+
+func (n *Node) walk(depth int, visit func(*Node, int) bool) bool {
+	if !visit(n, depth) {
+		return false
+	}
+	for _, c := range n.Children {
+		if !c.walk(depth+1, visit) {
+			return false
+		}
+	}
+	return true
+}
+
+// Root is the tree of the thread that called MPI_Init; nil if there is none.
+func (r *Run) Root() *Node {
+	if len(r.CallGraph) == 0 {
+		return nil
+	}
+	return r.CallGraph[0]
+}
+
+// Find gives the node with an ID in any tree, or nil.
+func (r *Run) Find(id string) *Node {
+	var found *Node
+	for _, root := range r.CallGraph {
+		root.Walk(func(n *Node, _ int) bool {
+			if n.ID == id {
+				found = n
+			}
+			return found == nil
+		})
+	}
+	return found
+}
+
+// Check tells what is wrong with a run that was read, beyond what its types say.
+func (r *Run) Check() error {
+	switch {
+	case r.Schema != Schema:
+		return fmt.Errorf("schema %d; this Marple reads schema %d", r.Schema, Schema)
+	case r.Ranks < 1 || r.Measured < 0 || r.Measured > r.Ranks:
+		return fmt.Errorf("%d of %d ranks measured", r.Measured, r.Ranks)
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package run
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/goccy/go-json"
+)
+
+// Files of a run directory.
+const (
+	File       = "run.json"
+	ReportFile = "report.txt"
+	RawDir     = "raw" // the ranks' record files, removed when they have been merged
+)
+
+// MaxSize bounds how much of a run.json is read.
+const MaxSize = 1 << 30
+
+//go:embed schema.json
+var schemaJSON []byte
+
+// SchemaJSON is the JSON Schema of run.json.
+func SchemaJSON() []byte { return schemaJSON }
+
+// Encode gives run.json.
+func (r *Run) Encode() ([]byte, error) {
+	data, err := json.MarshalIndent(r, "", " ")
+	return append(data, '\n'), err
+}
+
+// Write stores run.json and the report in the directory, which must exist. Each file is written beside
+// its place and renamed, so that nobody sees half of one.
+func (r *Run) Write(directory, report string) error {
+	data, err := r.Encode()
+	if err != nil {
+		return err
+	}
+	if err := WriteFile(filepath.Join(directory, File), data); err != nil {
+		return err
+	}
+	return WriteFile(filepath.Join(directory, ReportFile), []byte(report))
+}
+
+// WriteFile replaces a file as a whole, or leaves it as it was.
+func WriteFile(path string, data []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	err = errors.Join(err, file.Chmod(0o644), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		os.Remove(file.Name())
+	}
+	return err
+}
+
+// Read takes a run directory, or a run.json by itself. Errors name the file and what is wrong with it.
+func Read(path string) (*Run, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		if _, err := os.Stat(filepath.Join(path, File)); errors.Is(err, os.ErrNotExist) {
+			if raw, err := os.Stat(filepath.Join(path, RawDir)); err == nil && raw.IsDir() {
+				return nil, fmt.Errorf("%s: the run did not finish; read its records with: marple recover %s", path, path)
+			}
+			return nil, fmt.Errorf("%s: not a run directory: it has no %s", path, File)
+		}
+		path = filepath.Join(path, File)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, MaxSize+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > MaxSize {
+		return nil, fmt.Errorf("%s: larger than %d bytes", path, MaxSize)
+	}
+	r, err := Decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+// Decode reads run.json.
+func Decode(data []byte) (*Run, error) {
+	var head struct {
+		Schema *int `json:"schema"`
+	}
+	if err := decode(data, &head); err != nil {
+		return nil, err
+	}
+	if head.Schema == nil {
+		return nil, errors.New("not a run: no schema number")
+	}
+	if *head.Schema != Schema {
+		return nil, fmt.Errorf("schema %d; this Marple reads schema %d", *head.Schema, Schema)
+	}
+	r := &Run{}
+	if err := decode(data, r); err != nil {
+		return nil, err
+	}
+	return r, r.Check()
+}
+
+func decode(data []byte, to any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if err := d.Decode(to); err != nil {
+		return fmt.Errorf("not valid JSON for a run: %w", err)
+	}
+	return nil
+}

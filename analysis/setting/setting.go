@@ -1,0 +1,107 @@
+// Package setting is the one table of Marple's settings. A setting is the same thing as a flag of
+// `marple exec`, as a MARPLE_* variable and as a key of the configuration file; all three, their
+// documentation and the C shim's reader are made from this table.
+//
+// It uses the standard library only, and holds no state: reading variables and files is the callers'
+// business, checking values is done here.
+package setting
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Kind says what values a setting takes.
+type Kind int
+
+const (
+	Text   Kind = iota // any text
+	Number             // a whole number within bounds
+	Choice             // one of a few words
+)
+
+// Setting describes one setting. Preset is its value when nobody says otherwise.
+type Setting struct {
+	Key         string // in the configuration file, and the flag's name; words joined by "-"
+	Kind        Kind
+	Preset      string
+	Least, Most int64    // for a Number
+	Choices     []string // for a Choice
+	Value       string   // what the value is, for the usage line: DIR, SECONDS, ...
+	Doc         string   // one sentence
+}
+
+// Table lists every setting in the order of the documentation.
+var Table = []Setting{
+	{Key: "enable", Kind: Choice, Preset: "on", Choices: []string{"off", "on"},
+		Doc: "measure at all; off leaves the program alone"},
+	{Key: "out", Kind: Text, Value: "DIR",
+		Doc: "run directory to create (preset: marple-<program>-<job or pid> here)"},
+	{Key: "report", Kind: Choice, Preset: "stderr", Choices: []string{"stderr", "stdout", "none"},
+		Doc: "where rank 0 prints the report when the program ends"},
+	{Key: "callpath", Kind: Choice, Preset: "site", Choices: []string{"off", "site"},
+		Doc: "tell MPI calls apart by call site (site), or by function and region only (off)"},
+	{Key: "clock", Kind: Choice, Preset: "auto", Choices: []string{"auto", "tsc", "monotonic", "external"},
+		Doc: "clock to time with; external is a simulated MPI's own"},
+	{Key: "spill", Kind: Number, Preset: "256", Least: 0, Most: 1 << 20, Value: "MIB",
+		Doc: "most raw records kept on disk per thread while the analysis core cannot be opened"},
+	{Key: "deadline", Kind: Number, Preset: "60", Least: 1, Most: 86400, Value: "SECONDS",
+		Doc: "longest wait for another rank's part of the report"},
+	{Key: "keep-raw", Kind: Choice, Preset: "off", Choices: []string{"off", "on"},
+		Doc: "keep the ranks' raw record files in the run directory"},
+	{Key: "core", Kind: Text, Value: "FILE",
+		Doc: "analysis core to open (preset: libmarple-core.so beside libmarple.so)"},
+}
+
+// Lookup finds a setting by key.
+func Lookup(key string) (Setting, bool) {
+	for _, s := range Table {
+		if s.Key == key {
+			return s, true
+		}
+	}
+	return Setting{}, false
+}
+
+// Variable is the environment variable of a setting.
+func (s Setting) Variable() string {
+	return "MARPLE_" + strings.ToUpper(s.Field())
+}
+
+// Field is the setting's name in C.
+func (s Setting) Field() string { return strings.ReplaceAll(s.Key, "-", "_") }
+
+// Expected says in words which values are good.
+func (s Setting) Expected() string {
+	switch s.Kind {
+	case Number:
+		return fmt.Sprintf("a whole number from %d to %d", s.Least, s.Most)
+	case Choice:
+		return "one of " + strings.Join(s.Choices, ", ")
+	}
+	return "a text"
+}
+
+// Check returns an error naming what was expected when value is not one the setting can have.
+func (s Setting) Check(value string) error {
+	switch s.Kind {
+	case Number:
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || n < s.Least || n > s.Most {
+			return fmt.Errorf("%s: %q: expected %s", s.Key, value, s.Expected())
+		}
+	case Choice:
+		for _, c := range s.Choices {
+			if c == value {
+				return nil
+			}
+		}
+		return fmt.Errorf("%s: %q: expected %s", s.Key, value, s.Expected())
+	case Text:
+		if strings.ContainsRune(value, 0) || len(value) > 1000 {
+			return fmt.Errorf("%s: expected a text of at most 1000 bytes", s.Key)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+// Package words writes figures for people, the same way everywhere. It uses the standard library only.
+package words
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Duration prints seconds with three digits.
+func Duration(s float64) string {
+	switch {
+	case s >= 1:
+		return digits(s) + " s"
+	case s >= 1e-3:
+		return digits(s*1e3) + " ms"
+	case s >= 1e-6:
+		return digits(s*1e6) + " µs"
+	}
+	return fmt.Sprintf("%.0f ns", s*1e9)
+}
+
+// Size prints bytes with three digits.
+func Size(bytes float64) string {
+	for _, unit := range []struct {
+		size float64
+		name string
+	}{{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
+		if bytes >= unit.size {
+			return digits(bytes/unit.size) + " " + unit.name
+		}
+	}
+	return fmt.Sprintf("%.0f B", bytes)
+}
+
+func digits(x float64) string {
+	switch {
+	case x >= 100:
+		return Number(uint64(x + 0.5))
+	case x >= 10:
+		return fmt.Sprintf("%.1f", x)
+	}
+	return fmt.Sprintf("%.2f", x)
+}
+
+// Percent prints a share from 0 to 1.
+func Percent(share float64) string {
+	if share > 0 && share < 0.0095 {
+		return fmt.Sprintf("%.1f %%", 100*share)
+	}
+	return fmt.Sprintf("%.0f %%", 100*share)
+}
+
+// Number prints 1234567 as 1,234,567.
+func Number(n uint64) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// Count prints a number with the right form of its noun.
+func Count(n uint64, one, many string) string { return Number(n) + " " + Plural(int(n), one, many) }
+
+// Plural chooses a word's form.
+func Plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// Ranks is "rank 3", "ranks 0 and 5" or "ranks 0, 1, 2 and 4 more".
+func Ranks(ranks []int) string {
+	const most = 4
+	if len(ranks) == 0 {
+		return "some ranks"
+	}
+	var named []string
+	for _, r := range ranks[:min(len(ranks), most)] {
+		named = append(named, fmt.Sprint(r))
+	}
+	last := named[len(named)-1]
+	named = named[:len(named)-1]
+	if len(ranks) > most {
+		last = fmt.Sprintf("%d more", len(ranks)-most+1)
+	}
+	if len(named) == 0 {
+		return "rank " + last
+	}
+	return "ranks " + strings.Join(named, ", ") + " and " + last
+}
+
+// Width is the number of columns a text takes.
+func Width(s string) int { return utf8.RuneCountInString(s) }
+
+// Wrap breaks a text into lines of at most width columns. Words longer than that are cut.
+func Wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		for Width(word) > width {
+			if line != "" {
+				lines, line = append(lines, line), ""
+			}
+			runes := []rune(word)
+			lines, word = append(lines, string(runes[:width])), string(runes[width:])
+		}
+		switch {
+		case line == "":
+			line = word
+		case Width(line)+1+Width(word) <= width:
+			line += " " + word
+		default:
+			lines, line = append(lines, line), word
+		}
+	}
+	return append(lines, line)
+}
+
+// Fit cuts a text to width columns, with an ellipsis in the middle, since both ends matter in names.
+func Fit(s string, width int) string {
+	runes := []rune(s)
+	if len(runes) <= width {
+		return s
+	}
+	head := (width - 1) / 2
+	return string(runes[:head]) + "…" + string(runes[len(runes)-(width-1-head):])
+}
+
+// Clean replaces control characters, which names from outside may contain.
+func Clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == utf8.RuneError {
+			return '·'
+		}
+		return r
+	}, s)
+}

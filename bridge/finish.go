@@ -1,0 +1,108 @@
+package main
+
+/*
+#include "core.h"
+static int send_to(const struct mrl_transport *t, int32_t to, void *data, uint64_t size) {
+	return t->send(to, data, size);
+}
+static int receive_size_from(const struct mrl_transport *t, int32_t from, uint64_t *size) {
+	return t->receive_size(from, size);
+}
+static int receive_from(const struct mrl_transport *t, int32_t from, void *data, uint64_t size) {
+	return t->receive(from, data, size);
+}
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"unsafe"
+
+	"marple/analysis"
+	"marple/analysis/event"
+	"marple/analysis/profile"
+)
+
+// mpi is the transport that the C side lends.
+type mpi struct{ t *C.struct_mrl_transport }
+
+var errGone = errors.New("another rank did not answer")
+
+func (m mpi) Rank() int  { return int(m.t.rank) }
+func (m mpi) Ranks() int { return int(m.t.ranks) }
+
+func (m mpi) Send(to int, data []byte) error {
+	if C.send_to(m.t, C.int32_t(to), unsafe.Pointer(unsafe.SliceData(data)), C.uint64_t(len(data))) != 0 {
+		return errGone
+	}
+	return nil
+}
+
+func (m mpi) Receive(from int) ([]byte, error) {
+	var size C.uint64_t
+	if C.receive_size_from(m.t, C.int32_t(from), &size) != 0 || size > profile.MaxMessage {
+		return nil, errGone
+	}
+	data := make([]byte, int(size))
+	if C.receive_from(m.t, C.int32_t(from), unsafe.Pointer(unsafe.SliceData(data)), size) != 0 {
+		return nil, errGone
+	}
+	return data, nil
+}
+
+//export marple_core_finish
+func marple_core_finish(handle C.uint64_t, f *C.struct_mrl_finish) (result C.int) {
+	defer guard(&result)
+	if find(handle) == nil || f == nil || f.base == nil || f.size < event.TablesSize {
+		return C.MRL_CORE_BROKEN
+	}
+	p, err := process(f)
+	if err != nil {
+		return C.MRL_CORE_BROKEN
+	}
+	own := profile.FromProcess(p)
+	merged := own
+	if f.transport != nil {
+		if merged, err = profile.Gather(own, mpi{f.transport}); err != nil {
+			return C.MRL_CORE_BROKEN
+		}
+	}
+	if merged != nil {
+		conclude(merged, f)
+	}
+	return C.MRL_CORE_DONE
+}
+
+// process reads what the threads of this process have recorded, spilled records included.
+func process(f *C.struct_mrl_finish) (*event.Process, error) {
+	tables := unsafe.Slice((*byte)(f.base), int(f.size))
+	var blocks [][]byte
+	for _, block := range unsafe.Slice(f.threads, int(f.thread_count)) {
+		if block == nil {
+			blocks = append(blocks, nil)
+			continue
+		}
+		blocks = append(blocks, unsafe.Slice((*byte)(block), event.ThreadSpan))
+	}
+	return event.Open(tables, blocks)
+}
+
+// conclude is rank 0's part: report, and keep.
+func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
+	directory := C.GoString(f.directory)
+	r := analysis.Conclude(merged, analysis.InProcess)
+	text := analysis.Report(r, directory)
+	switch f.report {
+	case C.MRL_REPORT_STDERR:
+		os.Stderr.WriteString(text)
+	case C.MRL_REPORT_STDOUT:
+		os.Stdout.WriteString(text)
+	}
+	if directory != "" {
+		if err := r.Write(directory, text); err != nil {
+			fmt.Fprintf(os.Stderr, "marple: the run cannot be kept: %v\n", err)
+		}
+	}
+}

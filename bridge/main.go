@@ -1,0 +1,92 @@
+// Package main is libmarple-core.so: the only door between C and Go. The C shim hands over the memory it
+// records into; this package aggregates it, and at the end merges over ranks, reports and stores.
+//
+// It may use analysis. Everything it exports recovers from panics, checks what it is given, and keeps
+// the calling thread no longer than its own work takes.
+//
+// Invariant: whatever happens here, the caller gets an answer; the worst one is that there is no core.
+package main
+
+/*
+#cgo CFLAGS: -I${SRCDIR}/../cshim
+#include "core.h"
+
+*/
+import "C"
+
+import (
+	"runtime"
+	"runtime/debug"
+	"sync/atomic"
+	"unsafe"
+
+	pointer "github.com/mattn/go-pointer"
+
+	"marple/analysis/event"
+)
+
+func main() {}
+
+// A guest in somebody else's process: few threads, and a heap that stays small.
+func init() {
+	runtime.GOMAXPROCS(1)
+	debug.SetGCPercent(50)
+}
+
+// session is one process's measurement.
+type session struct {
+	tables   []byte
+	consumer [C.MRL_CORE_THREADS]*event.Aggregator // by thread, each used by one caller at a time
+}
+
+// current is the session of the last open, so that handing over a batch takes no lock.
+var current atomic.Pointer[struct {
+	handle uint64
+	*session
+}]
+
+func find(handle C.uint64_t) *session {
+	if c := current.Load(); c != nil && c.handle == uint64(handle) {
+		return c.session
+	}
+	s, _ := pointer.Restore(unsafe.Pointer(uintptr(handle))).(*session)
+	return s
+}
+
+// guard turns a panic into an answer.
+func guard(result *C.int) {
+	if recover() != nil {
+		*result = C.MRL_CORE_BROKEN
+	}
+}
+
+//export marple_core_open
+func marple_core_open(version C.uint32_t, base unsafe.Pointer, size C.uint64_t) (handle C.uint64_t) {
+	defer func() { recover() }()
+	if version != C.MRL_CORE_VERSION || base == nil || size < event.TablesSize {
+		return 0
+	}
+	s := &session{tables: unsafe.Slice((*byte)(base), int(size))}
+	h := uint64(uintptr(pointer.Save(s)))
+	current.Store(&struct {
+		handle uint64
+		*session
+	}{h, s})
+	return C.uint64_t(h)
+}
+
+//export marple_core_consume
+func marple_core_consume(handle C.uint64_t, index C.uint32_t, block unsafe.Pointer, size C.uint64_t) (result C.int) {
+	defer guard(&result)
+	s := find(handle)
+	if s == nil || block == nil || size < event.ThreadSpan || int(index) >= len(s.consumer) {
+		return C.MRL_CORE_BROKEN
+	}
+	a := s.consumer[index]
+	if a == nil {
+		// The node table grows; what is counted in its header by now is enough for what was recorded by now.
+		a = event.NewAggregator(unsafe.Slice((*byte)(block), event.ThreadSpan), event.AllNodes(s.tables))
+		s.consumer[index] = a
+	}
+	return C.int(a.Consume())
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"marple/analysis/setting"
+)
+
+func execCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "exec [flags] [--] PROGRAM [ARGUMENTS]",
+		Short: "Run a program under measurement; put it between mpirun and the program",
+		Long: `Runs PROGRAM with Marple preloaded. Use it under any launcher:
+
+    mpirun -n 8 marple exec ./app input.dat
+    srun marple exec --out run1 -- ./app -n 100
+
+The program's results, exit code and output stay what they are. When it calls MPI_Finalize, rank 0 prints
+the report on stderr, and a run directory keeps the details.
+
+Every flag is also a variable (--keep-raw is MARPLE_KEEP_RAW) and a key of a YAML file given with --config
+or MARPLE_CONFIG (keep-raw: on). A flag counts more than a variable, a variable more than the file.`,
+		Args: func(_ *cobra.Command, arguments []string) error {
+			if len(arguments) == 0 {
+				return usage("exec: which program? expected: marple exec [flags] [--] PROGRAM [ARGUMENTS]")
+			}
+			return nil
+		},
+	}
+	c.Flags().SetInterspersed(false) // what follows the program is the program's
+	values := map[string]*string{}
+	for _, s := range setting.Table {
+		values[s.Key] = c.Flags().String(s.Key, s.Preset, s.Doc+expected(s))
+	}
+	config := c.Flags().String("config", "", "YAML file of settings")
+	c.RunE = func(c *cobra.Command, arguments []string) error {
+		file := *config
+		if file == "" {
+			file = os.Getenv("MARPLE_CONFIG")
+		}
+		set := map[string]string{}
+		if file != "" {
+			fromFile, err := readConfig(file)
+			if err != nil {
+				return usageError{err}
+			}
+			set = fromFile
+		}
+		for _, s := range setting.Table {
+			if v, ok := os.LookupEnv(s.Variable()); ok {
+				set[s.Key] = v
+			}
+			if c.Flags().Changed(s.Key) {
+				set[s.Key] = *values[s.Key]
+				if err := s.Check(set[s.Key]); err != nil {
+					return usage("--%v", err)
+				}
+			}
+		}
+		return replace(arguments, set)
+	}
+	return c
+}
+
+func expected(s setting.Setting) string {
+	if s.Kind == setting.Text {
+		return ""
+	}
+	return " (" + s.Expected() + ")"
+}
+
+// replace replaces this process by the program.
+func replace(arguments []string, set map[string]string) error {
+	path, err := exec.LookPath(arguments[0])
+	if err != nil {
+		if errors.Is(err, exec.ErrDot) {
+			err = nil
+		} else {
+			return fmt.Errorf("exec: %w", err)
+		}
+	}
+	environment := os.Environ()
+	for key, value := range set {
+		s, _ := setting.Lookup(key)
+		environment = setVariable(environment, s.Variable(), value)
+	}
+	environment = setVariable(environment, "MARPLE_EXEC", "1")
+	if library, err := findLibrary(); err != nil {
+		// A job that has waited for its turn is worth more than its measurement.
+		say("%v; %s runs unmeasured", err, arguments[0])
+	} else {
+		preload := library
+		if others := os.Getenv("LD_PRELOAD"); others != "" {
+			preload += ":" + others
+		}
+		environment = setVariable(environment, "LD_PRELOAD", preload)
+	}
+	if static(path) {
+		say("%s is statically linked: nothing can be preloaded into it, and it runs unmeasured", arguments[0])
+	}
+	return fmt.Errorf("exec: %s: %w", path, syscall.Exec(path, arguments, environment))
+}
+
+// say prints a line, on one rank if a launcher tells ranks apart.
+func say(format string, arguments ...any) {
+	for _, name := range []string{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"} {
+		if rank, ok := os.LookupEnv(name); ok && rank != "0" {
+			return
+		}
+	}
+	fmt.Fprintf(os.Stderr, "marple: "+format+"\n", arguments...)
+}
+
+func setVariable(environment []string, name, value string) []string {
+	environment = slices.DeleteFunc(environment, func(v string) bool { return strings.HasPrefix(v, name+"=") })
+	return append(environment, name+"="+value)
+}
+
+// findLibrary finds libmarple.so beside this program, or in ../lib where it is installed.
+func findLibrary() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("cannot tell where marple is installed: %w", err)
+	}
+	if real, err := filepath.EvalSymlinks(self); err == nil {
+		self = real
+	}
+	directory := filepath.Dir(self)
+	for _, place := range []string{directory, filepath.Join(directory, "..", "lib"), filepath.Join(directory, "..", "lib", "marple")} {
+		library := filepath.Join(place, "libmarple.so")
+		if _, err := os.Stat(library); err == nil {
+			return library, nil
+		}
+	}
+	return "", fmt.Errorf("libmarple.so is neither beside %s nor in ../lib", self)
+}
+
+// static tells whether a program is an ELF executable without a dynamic loader.
+func static(path string) bool {
+	file, err := elf.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	return !slices.ContainsFunc(file.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
+}

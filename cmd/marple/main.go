@@ -1,0 +1,63 @@
+// Command marple is the command line: it sets up measured runs, and shows what was measured. It is thin:
+// flags in, analysis called, output out.
+//
+// It may use analysis. Exit codes: 0 fine, 1 failed, 2 used wrongly.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set by the build.
+var version = "development"
+
+// usageError is a mistake in how the command was called.
+type usageError struct{ error }
+
+func usage(format string, arguments ...any) error {
+	return usageError{fmt.Errorf(format, arguments...)}
+}
+
+func root() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "marple",
+		Short: "Why is my parallel program slow, and what should I change?",
+		Long: `Marple measures MPI programs as they are and says what holds them back.
+
+    mpirun -n 8 marple exec ./app     measure a run; the report is printed when it ends
+    marple report marple-app-1234     print it again`,
+		Version:       version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args: func(c *cobra.Command, arguments []string) error {
+			if len(arguments) > 0 {
+				return usage("unknown command %q; see marple --help", arguments[0])
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
+	})
+	c.AddCommand(execCommand(), reportCommand(), callgraphCommand(), recoverCommand(), doctorCommand())
+	c.CompletionOptions.HiddenDefaultCmd = true
+	return c
+}
+
+func main() {
+	err := root().Execute()
+	if err == nil {
+		return
+	}
+	fmt.Fprintf(os.Stderr, "marple: %v\n", err)
+	var wrong usageError
+	if errors.As(err, &wrong) {
+		os.Exit(2)
+	}
+	os.Exit(1)
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"marple/analysis"
+)
+
+func recoverCommand() *cobra.Command {
+	c := &cobra.Command{Use: "recover RUN", Short: "Finish a run that did not get to its report", Args: oneRun,
+		Long: `Reads the records that ranks have left in a run directory (RUN/raw) when the program was killed, crashed, or
+could not be analysed at its end; merges them, prints the report and writes run.json, as the end of the run
+would have done. Records stay where they are, so that it can be repeated.`}
+	as := format(c, "text", "json")
+	c.RunE = func(c *cobra.Command, arguments []string) error {
+		directory, err := filepath.Abs(arguments[0])
+		if err != nil {
+			return err
+		}
+		r, problems, err := analysis.Recover(directory)
+		for _, problem := range problems {
+			fmt.Fprintf(os.Stderr, "marple: %v\n", problem)
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.Write(directory, analysis.Report(r, directory)); err != nil {
+			fmt.Fprintf(os.Stderr, "marple: the run cannot be kept: %v\n", err)
+		}
+		return printRun(c.OutOrStdout(), r, directory, *as)
+	}
+	return c
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"marple/analysis"
+	"marple/analysis/report"
+	"marple/analysis/run"
+)
+
+// oneRun makes cobra demand exactly one run directory.
+func oneRun(c *cobra.Command, arguments []string) error {
+	if len(arguments) != 1 {
+		return usage("%s: expected one run directory", c.Name())
+	}
+	return nil
+}
+
+// format adds --format; the first choice is the preset.
+func format(c *cobra.Command, choices ...string) *string {
+	value := c.Flags().String("format", choices[0], "output: "+strings.Join(choices, ", "))
+	c.PreRunE = func(c *cobra.Command, _ []string) error {
+		if !slices.Contains(choices, *value) {
+			return usage("--format: %q: expected one of %s", *value, strings.Join(choices, ", "))
+		}
+		return nil
+	}
+	return value
+}
+
+func reportCommand() *cobra.Command {
+	c := &cobra.Command{Use: "report RUN", Short: "Print the report of a run again", Args: oneRun,
+		Long: "Prints the report of a run directory. --format json prints everything that is known of the run; its fields are\ndescribed by the JSON Schema that --schema prints."}
+	as := format(c, "text", "json")
+	schema := c.Flags().Bool("schema", false, "print the JSON Schema of --format json and of run.json")
+	c.Args = func(c *cobra.Command, arguments []string) error {
+		if *schema && len(arguments) == 0 {
+			return nil
+		}
+		return oneRun(c, arguments)
+	}
+	c.RunE = func(c *cobra.Command, arguments []string) error {
+		if *schema {
+			_, err := c.OutOrStdout().Write(run.SchemaJSON())
+			return err
+		}
+		r, err := run.Read(arguments[0])
+		if err != nil {
+			return err
+		}
+		return printRun(c.OutOrStdout(), r, arguments[0], *as)
+	}
+	return c
+}
+
+func printRun(out io.Writer, r *run.Run, path, as string) error {
+	if as == "json" {
+		data, err := r.Encode()
+		if err != nil {
+			return err
+		}
+		_, err = out.Write(data)
+		return err
+	}
+	if filepath.Base(path) == run.File {
+		path = filepath.Dir(path)
+	}
+	_, err := io.WriteString(out, analysis.Report(r, path))
+	return err
+}
+
+func callgraphCommand() *cobra.Command {
+	c := &cobra.Command{Use: "callgraph RUN", Short: "Show where the time went, call path by call path", Args: oneRun,
+		Long: "Prints the call graph: inclusive and exclusive time of every call path, added up over ranks. Time outside MPI is\nshown between the two calls around it."}
+	as := format(c, "text", "json", "dot")
+	least := c.Flags().Float64("least", 0.5, "leave out paths below this percentage of the time")
+	depth := c.Flags().Int("depth", 0, "leave out paths deeper than this (0: all)")
+	c.RunE = func(c *cobra.Command, arguments []string) error {
+		if *least < 0 || *least > 100 {
+			return usage("--least: %v: expected a percentage from 0 to 100", *least)
+		}
+		r, err := run.Read(arguments[0])
+		if err != nil {
+			return err
+		}
+		o := report.GraphOptions{Least: *least / 100, Depth: *depth}
+		var text string
+		switch *as {
+		case "json":
+			text, err = report.GraphJSON(r, o)
+		case "dot":
+			text = report.GraphDOT(r, o)
+		default:
+			text = report.GraphText(r, o)
+		}
+		if err == nil {
+			_, err = fmt.Fprint(c.OutOrStdout(), text)
+		}
+		return err
+	}
+	return c
+}

@@ -1,0 +1,47 @@
+/*
+ * The door between C and Go: what libmarple.so calls in libmarple-core.so, and what it lends it.
+ * Included by both sides (bridge/ through cgo).
+ */
+#ifndef MRL_CORE_H
+#define MRL_CORE_H
+
+#include <stdint.h>
+
+#define MRL_CORE_VERSION 1
+#define MRL_CORE_THREADS 1024 /* MRL_THREADS_MAX */
+
+/* What consume returns. */
+enum { MRL_CORE_DONE, MRL_CORE_MORE_ENTRIES, MRL_CORE_BROKEN };
+
+/*
+ * Messages between ranks at the end of the run, over MPI, on the calling thread. Each call gives up at
+ * its deadline and returns nonzero; after that the transport is not used again.
+ */
+struct mrl_transport {
+    int32_t rank, ranks;
+    int (*send)(int32_t to, const void *data, uint64_t size);
+    int (*receive_size)(int32_t from, uint64_t *size);
+    int (*receive)(int32_t from, void *data, uint64_t size);
+};
+
+enum mrl_report { MRL_REPORT_STDERR, MRL_REPORT_STDOUT, MRL_REPORT_NONE };
+
+struct mrl_finish {
+    void *base;           /* struct mrl_header and tables */
+    uint64_t size;        /* bytes mapped there */
+    void **threads;       /* MRL_THREAD_SPAN bytes each, NULL where one could not be made */
+    uint32_t thread_count;
+    const char *raw_file; /* path of the mapped file, spill files beside it; empty: memory only */
+    const char *directory; /* run directory, empty: none */
+    const struct mrl_transport *transport; /* NULL: this process alone */
+    int32_t report; /* enum mrl_report */
+};
+
+#define MRL_CORE_OPEN "marple_core_open"
+#define MRL_CORE_CONSUME "marple_core_consume"
+#define MRL_CORE_FINISH "marple_core_finish"
+typedef uint64_t mrl_core_open_fn(uint32_t version, void *base, uint64_t size);
+typedef int mrl_core_consume_fn(uint64_t session, uint32_t thread, void *block, uint64_t size);
+typedef int mrl_core_finish_fn(uint64_t session, struct mrl_finish *finish);
+
+#endif

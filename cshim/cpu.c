@@ -1,0 +1,129 @@
+/*
+ * Time off the core. A rank that computes may be descheduled because ranks outnumber cores, and that is
+ * neither useful work nor imbalance. Reading the thread's CPU clock costs a quarter of a microsecond, so
+ * it is read only at the end of a gap or call longer than `long_ticks`. Losing the core makes the
+ * interval long by itself, so whatever was lost since the last reading was lost in the long interval
+ * that ends now.
+ */
+#include "shim.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WORTH_ASKING_NS 20000u /* asking the scheduler costs 2 microseconds */
+
+struct off {
+    uint64_t runnable, blocked; /* ticks */
+};
+
+static uint64_t cpu_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Nanoseconds this thread has waited on a run queue, or false where the kernel does not tell. */
+static bool run_delay(uint64_t *ns)
+{
+    char text[128];
+    int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (n <= 0)
+        return false;
+    text[n] = 0;
+    char *second;
+    strtoull(text, &second, 10);
+    *ns = strtoull(second, NULL, 10);
+    return true;
+}
+
+static uint64_t voluntary_switches(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) ? 0 : (uint64_t)usage.ru_nvcsw;
+}
+
+static struct off off_core(struct mrl_thread *t)
+{
+    struct off off = {0, 0};
+    uint64_t wall = mrl_raw_ns(), cpu = cpu_ns();
+    uint64_t spent = cpu - t->cpu_ns, passed = wall - t->cpu_wall_ns;
+    t->cpu_ns = cpu;
+    t->cpu_wall_ns = wall;
+    /* The two clocks are calibrated apart: parts per million of a long interval mean nothing. */
+    if (passed <= spent || passed - spent < WORTH_ASKING_NS + passed / 10000)
+        return off;
+    uint64_t lost = passed - spent, waited = 0, delay;
+    if (run_delay(&delay)) {
+        waited = delay - t->delay_ns;
+        t->delay_ns = delay;
+    } else {
+        uint64_t switches = voluntary_switches();
+        waited = switches == t->switches ? lost : 0;
+        t->switches = switches;
+    }
+    if (waited > lost)
+        waited = lost;
+    off.runnable = mrl_ns_to_ticks(waited);
+    off.blocked = mrl_ns_to_ticks(lost - waited);
+    return off;
+}
+
+static void limit(struct off *off, uint64_t most)
+{
+    if (off->runnable > most)
+        off->runnable = most;
+    if (off->blocked > most - off->runnable)
+        off->blocked = most - off->runnable;
+}
+
+MRL_COLD void mrl_cpu_begin(struct mrl_thread *t)
+{
+    t->cpu_wall_ns = mrl_raw_ns();
+    t->cpu_ns = cpu_ns();
+    t->switches = voluntary_switches();
+    run_delay(&t->delay_ns);
+}
+
+/* Before an event: says in an MRL_BEFORE what became of the gap that ends now. */
+MRL_COLD void mrl_cpu_gap(struct mrl_thread *t, uint64_t now)
+{
+    struct off off = {0, 0};
+    uint64_t gap = now - t->last_end, own = t->own_ticks, reading = 0;
+    t->own_ticks = 0;
+    if (gap > mrl.long_ticks) {
+        off = off_core(t);
+        limit(&off, gap);
+        reading = mrl_now() - now;
+        if (reading > mrl.long_ticks) { /* it takes 3 microseconds: the core was lost meanwhile */
+            off.runnable += reading;
+            reading = 0;
+        }
+    }
+    /* What Marple did since the last event may have been interrupted too, which is in `off` already. */
+    uint64_t most = off.runnable + off.blocked < gap ? gap - off.runnable - off.blocked : 0;
+    own = (own < most ? own : most) + reading;
+    if (!off.runnable && !off.blocked && !own)
+        return;
+    uint64_t head = mrl_head(t);
+    mrl_slot(t, head)->before =
+        (struct mrl_before){.runnable = off.runnable, .blocked = off.blocked, .own = own, .kind = MRL_BEFORE};
+    atomic_store_explicit(&t->head, head + 1, memory_order_release);
+}
+
+/* After a long call: keeps what became of it for the MRL_INSIDE that follows its record. */
+MRL_COLD void mrl_cpu_call(struct mrl_thread *t, uint64_t start, uint64_t end)
+{
+    struct off off = off_core(t);
+    limit(&off, end - start);
+    t->off_inside = off.runnable;
+    t->off_blocked = off.blocked;
+    t->own_ticks += mrl_now() - end;
+}

@@ -1,0 +1,364 @@
+/*
+ * The memory that measurement leaves behind: one mapped file per process, read by the Go core while
+ * the process lives and by `marple recover` after it died.
+ *
+ * May use: nothing but fixed-width integers. Go mirrors these structures in analysis/event; a test
+ * compares every offset.
+ *
+ * Invariant: no pointers, only offsets and indices; a record counts once `head` has passed it, a path
+ * node once its kind is set. Whatever a kill interrupts is therefore either wholly there or not there.
+ */
+#ifndef MRL_LAYOUT_H
+#define MRL_LAYOUT_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MRL_MAGIC "MARPLE\r\n"
+#define MRL_VERSION 1u
+
+/* What a call does. The order is that of analysis/event; values are written to disk. */
+enum mrl_op {
+    MRL_OP_NONE,
+    MRL_OP_SEND,
+    MRL_OP_BSEND,
+    MRL_OP_SSEND,
+    MRL_OP_RSEND,
+    MRL_OP_RECV,
+    MRL_OP_SENDRECV,
+    MRL_OP_PROBE,
+    MRL_OP_WAIT,
+    MRL_OP_TEST,
+    MRL_OP_REQUEST,
+    MRL_OP_BARRIER,
+    MRL_OP_N_TO_N,
+    MRL_OP_ONE_TO_N,
+    MRL_OP_N_TO_ONE,
+    MRL_OP_SCAN,
+    MRL_OP_NEIGHBOR,
+    MRL_OP_PUT,
+    MRL_OP_GET,
+    MRL_OP_FETCH,
+    MRL_OP_RMA_SYNC,
+    MRL_OP_FENCE,
+    MRL_OP_FILE_READ,
+    MRL_OP_FILE_WRITE,
+    MRL_OP_FILE_OTHER,
+    MRL_OP_COMM,
+    MRL_OP_DATATYPE,
+    MRL_OP_WINDOW,
+    MRL_OP_LOCAL,
+    MRL_OP_INIT,
+    MRL_OP_FINALIZE,
+    MRL_OP_COUNT
+};
+
+enum mrl_op_flag {
+    MRL_NONBLOCKING = 1, /* starts an operation, or asks without waiting */
+    MRL_PERSISTENT = 2,  /* prepares an operation that MPI_Start repeats */
+};
+
+/* Peers and tags as analysis sees them, whatever the MPI library's own constants are. */
+enum { MRL_ANY = -1, MRL_PROC_NULL = -2, MRL_NO_PEER = -3, MRL_ROOT = -4 };
+
+/*
+ * A record. Kinds below MRL_CALL come before the event they belong to, kinds above MRL_EXIT after it;
+ * both are committed together with it, and each has a structure of its own below.
+ */
+enum mrl_kind {
+    MRL_EMPTY,
+    MRL_BEFORE,    /* what became of the time since the last event's end */
+    MRL_INSIDE,    /* what became of the time inside the call */
+    MRL_WIDE,      /* values too large for the event itself, which they replace */
+    MRL_CALL,      /* an MPI call */
+    MRL_ENTER,     /* a region or phase begins: path is its node */
+    MRL_EXIT,      /* it ends: start is the end, duration the inclusive time */
+    MRL_RECEIVED,  /* the receiving half of a call that sends and receives */
+    MRL_POSTED,    /* a persistent operation was started in this call */
+    MRL_COMPLETED, /* an operation completed in this call */
+    MRL_KIND_COUNT
+};
+
+enum mrl_flag {
+    MRL_COLLECTIVE = 1,    /* tag holds the bytes received, peer the root */
+    MRL_FAILED = 2,        /* returned an error */
+    MRL_STARTED = 4,       /* started operation number (count of such records in this thread) */
+    MRL_COMPLETE = 8,      /* ... which was complete at once: no MRL_COMPLETED will follow */
+    MRL_HIT = 16,          /* a test or probe that found something */
+    MRL_IS_SEND = 32,      /* MRL_POSTED, MRL_COMPLETED: the operation is a send */
+    MRL_CANCELLED = 64,    /* MRL_COMPLETED: it was cancelled */
+};
+
+struct mrl_record {
+    uint64_t start;    /* ticks */
+    uint32_t duration; /* ticks */
+    uint32_t bytes;
+    int32_t peer; /* rank in the communicator, or MRL_ANY ... */
+    int32_t tag;
+    uint32_t path; /* node index */
+    uint16_t comm; /* index into the communicator table */
+    uint8_t kind, flags;
+};
+struct mrl_before {
+    uint64_t runnable; /* ticks off the core, though runnable */
+    uint64_t blocked;  /* ticks off the core, blocked */
+    uint64_t own;      /* ticks spent by Marple itself */
+    uint32_t pad;
+    uint16_t pad2;
+    uint8_t kind, flags;
+};
+struct mrl_inside {
+    uint64_t runnable, blocked, pad;
+    uint32_t pad2;
+    uint16_t pad3;
+    uint8_t kind, flags;
+};
+struct mrl_wide {
+    uint64_t duration; /* ticks */
+    uint64_t out, in;  /* bytes */
+    uint32_t pad;
+    uint16_t pad2;
+    uint8_t kind, flags;
+};
+struct mrl_received {
+    uint64_t bytes;
+    uint64_t pad;
+    int32_t peer, tag;
+    uint32_t pad2;
+    uint16_t comm;
+    uint8_t kind, flags;
+};
+struct mrl_completed { /* MRL_POSTED too */
+    uint64_t bytes;  /* received; MRL_POSTED: to send, or room to receive */
+    uint32_t number; /* of the operation within the thread that started it */
+    uint32_t thread; /* index of the thread that started it */
+    int32_t peer, tag;
+    uint32_t path; /* where it was started */
+    uint16_t comm;
+    uint8_t kind, flags;
+};
+union mrl_slot {
+    struct mrl_record record;
+    struct mrl_before before;
+    struct mrl_inside inside;
+    struct mrl_wide wide;
+    struct mrl_received received;
+    struct mrl_completed completed;
+    uint64_t words[4];
+};
+_Static_assert(sizeof(union mrl_slot) == 32, "a record is half a cache line");
+#define MRL_SAME_KIND(s) _Static_assert(offsetof(struct s, kind) == 30, "every record has its kind at the same place")
+MRL_SAME_KIND(mrl_record);
+MRL_SAME_KIND(mrl_before);
+MRL_SAME_KIND(mrl_inside);
+MRL_SAME_KIND(mrl_wide);
+MRL_SAME_KIND(mrl_received);
+MRL_SAME_KIND(mrl_completed);
+
+/* The last word of a record, which says what it is. */
+#define MRL_WORD(path, comm, kind, flags) \
+    ((uint64_t)(path) | (uint64_t)(comm) << 32 | (uint64_t)(kind) << 48 | (uint64_t)(flags) << 56)
+
+/* A call path is a chain of nodes up to the root (index 0). */
+enum mrl_node_kind {
+    MRL_NODE_FREE,
+    MRL_NODE_ROOT,
+    MRL_NODE_FRAME,     /* key = offset in the module, name = module index */
+    MRL_NODE_REGION,    /* name = string */
+    MRL_NODE_PHASE,     /* key = the level given to MPI_Pcontrol */
+    MRL_NODE_MPI,       /* name = string, op and flags set */
+    MRL_NODE_COMPONENT, /* name = string */
+    MRL_NODE_OVERFLOW,  /* paths for which there was no room */
+};
+
+struct mrl_node {
+    uint32_t parent;
+    uint8_t kind;
+    uint8_t op;
+    uint8_t flags;
+    uint8_t pad;
+    uint64_t key;
+    uint32_t name;
+    uint32_t pad2[3];
+};
+_Static_assert(sizeof(struct mrl_node) == 32, "");
+
+enum mrl_comm_flag { MRL_COMM_INTER = 1, MRL_COMM_FREED = 2, MRL_COMM_MEMBERS = 4, MRL_COMM_GROUP = 8 };
+
+struct mrl_comm {
+    uint64_t id;     /* the same on all members: hash(parent, ordinal, members) */
+    uint64_t parent; /* id */
+    uint32_t size;   /* of the group peers are ranked in: the remote one of an intercommunicator */
+    int32_t rank;
+    uint32_t members; /* byte offset of the first run in the member arena */
+    uint32_t runs;
+    uint32_t name; /* string */
+    uint32_t flags;
+    uint32_t ordinal;  /* of its creation on the parent */
+    uint32_t children; /* created on it so far */
+    int32_t sources, destinations; /* neighbours in its topology, -1 until asked */
+    uint32_t pad[2];
+};
+_Static_assert(sizeof(struct mrl_comm) == 64, "");
+
+/* count world ranks, first, first+stride, ... */
+struct mrl_run {
+    uint32_t first;
+    int32_t stride;
+    uint32_t count;
+};
+
+struct mrl_module {
+    uint64_t low, high; /* addresses it was mapped at */
+    uint64_t bias;      /* address minus ELF virtual address */
+    uint32_t path;      /* string */
+    uint8_t build_id_len;
+    uint8_t build_id[20];
+    uint8_t pad[15];
+};
+_Static_assert(sizeof(struct mrl_module) == 64, "");
+
+/* Aggregates, written by the core alone: analysis/event says what they mean. */
+#define MRL_ENTRY_SIZE 128u
+
+/* Caches of the owning thread: values only, worthless to a reader. */
+struct mrl_site {
+    uint64_t key; /* return address, function in the top 16 bits */
+    uint32_t where;
+    uint32_t path;
+};
+struct mrl_type {
+    uint64_t handle;
+    int64_t size; /* bytes */
+};
+struct mrl_known {
+    uint64_t handle;
+    uint64_t index;
+};
+struct mrl_open {
+    uint64_t enter; /* ticks */
+    uint32_t path;
+    uint32_t outer;
+};
+
+#define MRL_SITES 256u
+#define MRL_TYPES 64u
+#define MRL_COMM_CACHE 16u
+#define MRL_DEPTH 128u   /* open regions per thread; deeper ones are counted, not recorded */
+#define MRL_RECORDS 4096u /* ring of records per thread: 128 KiB, handed over when nearly full */
+#define MRL_RESERVE 72u  /* most records one event may commit together */
+#define MRL_UNDO 256u    /* aggregates saved per hand-over before an early commit */
+#define MRL_ENTRIES 16384u
+
+struct mrl_thread {
+    /* the owner's, touched at each event */
+    _Atomic uint64_t head; /* records committed since the thread began */
+    uint64_t flush_at;     /* hand over when head reaches this */
+    uintptr_t inside;      /* stack address of the outermost MPI wrapper, 0 outside */
+    uint64_t last_end;     /* ticks: end of the last event */
+    uint32_t where;        /* innermost open region */
+    uint32_t started;      /* operations started: the next one's number */
+    uint64_t own_ticks;    /* spent by Marple since the last event */
+    uint64_t off_inside;   /* ticks runnable but off the core inside this call, for its record */
+    uint64_t off_blocked;  /* ticks blocked inside this call */
+    uint32_t epoch; /* of the handle caches below */
+    uint32_t depth; /* open regions */
+    uint32_t index;
+    /* the owner's, touched when a gap or a call was long */
+    uint64_t cpu_ns, cpu_wall_ns; /* thread CPU time, and CLOCK_MONOTONIC_RAW when it was read */
+    uint64_t delay_ns;            /* run-queue delay then */
+    uint64_t switches;            /* voluntary context switches then */
+    uint64_t deep_regions;       /* region entries beyond MRL_DEPTH */
+    uint64_t bad_exits;          /* region ends that matched no open region */
+    uint64_t inside_hooks;       /* hooks called from inside an MPI call, not recorded */
+    /* the consumer's */
+    _Atomic uint64_t consumed; /* storing it commits everything below at once */
+    uint64_t undo_batch;       /* the value of consumed that the undo log belongs to */
+    uint32_t undo_count;
+    uint32_t entries;       /* in use */
+    uint32_t entries_ready; /* backed by storage */
+    uint32_t last_from;     /* path, or region edge, that the current gap began with */
+    uint64_t last_tick;
+    uint64_t entries_lost; /* aggregates that found no room and share one per kind */
+    uint64_t pending[8];   /* of records before an event that has not come yet */
+    uint64_t saved[12];    /* copies of entries, last_from, last_tick and what follows, from before this batch */
+    _Atomic uint64_t spilled; /* records moved to the spill file; storing it commits them */
+    uint64_t drop_at;         /* records from here to `spilled` were only counted, in mrl_lost */
+    _Atomic uint32_t consumer; /* 1 while somebody consumes */
+    uint32_t main_thread;
+    uint64_t os_tid;
+    uint64_t begin_tick;
+    /* caches */
+    struct mrl_open open[MRL_DEPTH];
+    struct mrl_site sites[MRL_SITES];
+    struct mrl_type types[MRL_TYPES];
+    struct mrl_known comms[MRL_COMM_CACHE];
+};
+
+#define MRL_THREAD_HOT 8192u
+_Static_assert(sizeof(struct mrl_thread) <= MRL_THREAD_HOT, "");
+#define MRL_RING_AT MRL_THREAD_HOT
+#define MRL_UNDO_AT (MRL_RING_AT + MRL_RECORDS * 32u)
+#define MRL_ENTRIES_AT (MRL_UNDO_AT + MRL_UNDO * (8u + MRL_ENTRY_SIZE) + 2048u)
+_Static_assert(MRL_ENTRIES_AT % 4096u == 0, "entries begin on a page");
+#define MRL_THREAD_SPAN (MRL_ENTRIES_AT + MRL_ENTRIES * MRL_ENTRY_SIZE)
+
+/* Calls by operation class that were counted when neither core nor storage could take their records. */
+struct mrl_lost {
+    uint64_t calls, ticks, bytes, pad;
+};
+
+enum mrl_state { MRL_RUNNING, MRL_FINALIZED, MRL_EXITED, MRL_ABORTED };
+enum mrl_clock_kind { MRL_CLOCK_TSC, MRL_CLOCK_MONOTONIC, MRL_CLOCK_EXTERNAL };
+
+/* The same instant on three clocks. */
+struct mrl_instant {
+    uint64_t ticks;
+    uint64_t raw_ns;  /* CLOCK_MONOTONIC_RAW */
+    uint64_t wall_ns; /* CLOCK_REALTIME */
+};
+
+#define MRL_STRINGS_MAX (1u << 20)
+#define MRL_NODES_MAX 65536u
+#define MRL_COMMS_MAX 4096u
+#define MRL_MODULES_MAX 512u
+#define MRL_MEMBERS_MAX (1u << 20)
+#define MRL_THREADS_MAX 1024u
+
+struct mrl_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t header_size;
+    uint32_t pid;
+    int32_t rank, ranks; /* in MPI_COMM_WORLD */
+    uint32_t state;
+    int32_t abort_code;
+    uint32_t clock_kind;
+    uint64_t host;          /* hash of host name and boot id */
+    uint64_t cpus[16];      /* affinity mask: up to 1024 CPUs */
+    uint64_t ticks_per_second; /* first estimate; two instants tell better */
+    struct mrl_instant first, last;
+    uint64_t begin_tick, end_tick; /* MPI_Init left by all, MPI_Finalize entered by all */
+    uint64_t init_ticks;           /* spent in MPI_Init */
+    uint64_t thread_level;         /* 0..3: single, funneled, serialized, multiple */
+    /* how full the tables are; beyond these nothing is valid */
+    _Atomic uint32_t strings, nodes, comms, modules, members, threads;
+    /* what did not fit */
+    _Atomic uint64_t nodes_lost, comms_lost, strings_lost, members_lost, threads_lost, requests_lost;
+    char host_name[64], program[128], library[256], mpi_name[32];
+};
+
+#define MRL_HEADER_SIZE 4096u
+_Static_assert(sizeof(struct mrl_header) <= MRL_HEADER_SIZE, "");
+
+#define MRL_STRINGS_AT MRL_HEADER_SIZE
+#define MRL_NODES_AT (MRL_STRINGS_AT + MRL_STRINGS_MAX)
+#define MRL_COMMS_AT (MRL_NODES_AT + MRL_NODES_MAX * 32u)
+#define MRL_MODULES_AT (MRL_COMMS_AT + MRL_COMMS_MAX * 64u)
+#define MRL_MEMBERS_AT (MRL_MODULES_AT + MRL_MODULES_MAX * 64u)
+#define MRL_LOST_AT (MRL_MEMBERS_AT + MRL_MEMBERS_MAX)
+#define MRL_THREADS_AT (MRL_LOST_AT + 4096u)
+_Static_assert(MRL_THREADS_AT % 4096u == 0, "thread blocks begin on a page");
+
+#endif

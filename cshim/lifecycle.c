@@ -1,0 +1,123 @@
+/*
+ * Beginning and end of a measurement, and phases. The MPI side (pmpi/lifecycle.c) calls mrl_begin when
+ * MPI_Init has returned, and mrl_end inside MPI_Finalize.
+ */
+#include "core.h"
+#include "shim.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct mrl_process mrl;
+
+#define LONG_NS 50000u /* cpu.c: reading the CPU clock then costs half a percent at most */
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return hash;
+}
+
+static void read_line(const char *path, char *out, size_t size)
+{
+    FILE *file = fopen(path, "re");
+    out[0] = 0;
+    if (!file)
+        return;
+    if (fgets(out, (int)size, file))
+        out[strcspn(out, "\n")] = 0;
+    fclose(file);
+}
+
+/* Host names repeat across clusters and containers; the boot id does not. */
+static void identify(struct mrl_header *h)
+{
+    char boot[64], path[4096];
+    gethostname(h->host_name, sizeof h->host_name - 1);
+    read_line("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
+    h->host = hash_text(hash_text(0xcbf29ce484222325u, h->host_name), boot);
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[n > 0 ? n : 0] = 0;
+    const char *name = strrchr(path, '/');
+    snprintf(h->program, sizeof h->program, "%s", name ? name + 1 : path);
+    cpu_set_t cpus;
+    if (sched_getaffinity(0, sizeof cpus, &cpus) == 0)
+        memcpy(h->cpus, &cpus, sizeof h->cpus < sizeof cpus ? sizeof h->cpus : sizeof cpus);
+}
+
+/* The child shares the mapping, and must not write to it. */
+static void after_fork_in_child(void)
+{
+    mrl.on = false;
+    mrl_self = NULL;
+}
+
+/* The store exists from here on; recording begins with mrl_record. */
+bool mrl_begin(const char *directory, int rank, int ranks)
+{
+    snprintf(mrl.directory, sizeof mrl.directory, "%s", directory);
+    mrl.pid = getpid();
+    if (!mrl_store_open(directory, rank)) {
+        mrl_say_here("no memory for records; rank %d is not measured", rank);
+        return false;
+    }
+    struct mrl_header *h = mrl.header;
+    h->ranks = ranks;
+    h->clock_kind = mrl.tsc ? MRL_CLOCK_TSC : mrl.external ? MRL_CLOCK_EXTERNAL : MRL_CLOCK_MONOTONIC;
+    identify(h);
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+    mrl.started = true;
+    return true;
+}
+
+/* Time counts from now, in this thread. `before` is an instant some milliseconds ago. */
+void mrl_record(struct mrl_instant before)
+{
+    struct mrl_header *h = mrl.header;
+    h->first = h->last = mrl_instant_now();
+    h->ticks_per_second = mrl_ticks_per_second(before, h->first);
+    mrl.long_ticks = mrl.external ? UINT64_MAX : mrl_ns_to_ticks(LONG_NS);
+    struct mrl_thread *t = mrl_attach();
+    if (!t)
+        return;
+    t->main_thread = 1;
+    h->begin_tick = t->begin_tick;
+    mrl.on = true;
+}
+
+/* Nothing is recorded any more: `end` is the tick at which all ranks had arrived. */
+void mrl_stop_recording(uint64_t end)
+{
+    mrl.on = false;
+    mrl.stopped = true;
+    mrl.header->last = mrl_instant_now();
+    mrl.header->end_tick = end;
+}
+
+/* Hands everything to the core, which merges, reports and stores. */
+bool mrl_end(const struct mrl_transport *transport)
+{
+    mrl_drain();
+    mrl.header->state = MRL_FINALIZED;
+    struct mrl_finish finish = {
+        .base = mrl.base,
+        .size = mrl.size,
+        .threads = (void **)mrl.threads,
+        .thread_count = atomic_load(&mrl.header->threads),
+        .raw_file = mrl.in_file ? mrl.file : "",
+        .directory = mrl.directory,
+        .transport = transport,
+        .report = mrl.settings.report,
+    };
+    if (finish.thread_count > MRL_THREADS_MAX)
+        finish.thread_count = MRL_THREADS_MAX;
+    bool done = mrl_core_finish(&finish);
+    if (done && !mrl.settings.keep_raw)
+        mrl_store_remove();
+    return done;
+}

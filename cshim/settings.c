@@ -1,0 +1,68 @@
+/*
+ * Settings arrive as MARPLE_* variables; `marple exec` turns flags and configuration files into them.
+ * The list is generated from the one table (analysis/setting). A bad value is reported once and its
+ * preset used: a typing error must not cost anybody a run.
+ */
+#include "shim.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void read_text(char *field, size_t size, const char *variable, const char *preset)
+{
+    const char *value = getenv(variable);
+    if (value && strlen(value) >= size) {
+        mrl_say("%s is longer than %zu bytes; using \"%s\"", variable, size - 1, preset);
+        value = NULL;
+    }
+    strcpy(field, value ? value : preset);
+}
+
+static int64_t read_number(const char *variable, int64_t preset, int64_t least, int64_t most)
+{
+    const char *value = getenv(variable);
+    if (!value || !*value)
+        return preset;
+    char *end;
+    errno = 0;
+    long long number = strtoll(value, &end, 10);
+    if (errno || *end || number < least || number > most) {
+        mrl_say("%s=\"%.60s\": expected a whole number from %lld to %lld; using %lld", variable, value,
+                (long long)least, (long long)most, (long long)preset);
+        return preset;
+    }
+    return number;
+}
+
+static int read_choice(const char *variable, int preset, const char *const *choices)
+{
+    const char *value = getenv(variable);
+    if (!value || !*value)
+        return preset;
+    char expected[256] = "";
+    size_t used = 0;
+    for (int i = 0; choices[i]; i++) {
+        if (strcmp(value, choices[i]) == 0)
+            return i;
+        used += (size_t)snprintf(expected + used, sizeof expected - used, "%s%s", i ? ", " : "", choices[i]);
+        if (used >= sizeof expected)
+            used = sizeof expected - 1;
+    }
+    mrl_say("%s=\"%.60s\": expected one of %s; using %s", variable, value, expected, choices[preset]);
+    return preset;
+}
+
+void mrl_settings_read(void)
+{
+    struct mrl_settings *s = &mrl.settings;
+#define MRL_TEXT(field, variable, preset) read_text(s->field, sizeof s->field, variable, preset);
+#define MRL_NUMBER(field, variable, preset, least, most) \
+    s->field = read_number(variable, preset, least, most);
+#define MRL_CHOICE(field, variable, preset, ...) \
+    s->field = read_choice(variable, preset, (const char *const[]){__VA_ARGS__, NULL});
+#include "settings.gen.h"
+    if (getenv("MARPLE_CONFIG") && !getenv("MARPLE_EXEC"))
+        mrl_say("MARPLE_CONFIG is read by `marple exec`; a preloaded library takes MARPLE_* variables only");
+}

@@ -1,0 +1,213 @@
+/*
+ * What runs inside the application at each event: clock, buffers, call paths, regions, life cycle.
+ *
+ * May use: libc only; the Go core is reached through core.c and nowhere else.
+ *
+ * Invariant: the event path takes no lock, allocates nothing and calls nothing but the clock. Whatever
+ * can fail happens on a cold path, fails silently for the application, and is counted.
+ */
+#ifndef MRL_SHIM_H
+#define MRL_SHIM_H
+
+#include "layout.h"
+
+#include <stdbool.h>
+
+#define MRL_COLD __attribute__((cold, noinline))
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* Settings: generated from the table that also makes flags, configuration keys and documentation. */
+struct mrl_settings {
+#define MRL_TEXT(field, variable, preset) char field[1024];
+#define MRL_NUMBER(field, variable, preset, least, most) int64_t field;
+#define MRL_CHOICE(field, variable, preset, ...) int field;
+#include "settings.gen.h"
+#undef MRL_TEXT
+#undef MRL_NUMBER
+#undef MRL_CHOICE
+};
+
+/* The process's one measurement. */
+struct mrl_process {
+    /* read at each event */
+    bool on;            /* events are recorded */
+    bool tsc;           /* the clock is the time stamp counter */
+    bool concurrent;    /* threads may be inside MPI at once: tables need atomic steps */
+    _Atomic uint32_t epoch; /* changes when a handle may have got a new meaning */
+    bool external;      /* the clock is a simulated one */
+    uint64_t long_ticks; /* gaps and calls longer than this have their CPU time looked at */
+    uint64_t (*clock)(void); /* otherwise */
+    /* cold */
+    char *base;         /* the mapping; struct mrl_header at its start */
+    uint64_t size;
+    struct mrl_header *header;
+    struct mrl_thread *threads[MRL_THREADS_MAX];
+    bool in_file;
+    bool started, stopped;
+    int pid;
+    char file[4096 + 64]; /* absolute path of the mapped file */
+    char directory[4096]; /* absolute path of the run directory, empty if there is none */
+    struct mrl_settings settings;
+};
+
+extern struct mrl_process mrl;
+extern _Thread_local struct mrl_thread *mrl_self __attribute__((tls_model("initial-exec")));
+
+/* say.c: at most one line on stderr, and only from the rank that speaks for all. */
+void mrl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void mrl_say_here(const char *format, ...) __attribute__((format(printf, 1, 2)));
+bool mrl_speaks(void);
+
+/* settings.c */
+void mrl_settings_read(void);
+
+/* clock.c */
+void mrl_clock_choose(void);
+struct mrl_instant mrl_instant_now(void);
+uint64_t mrl_raw_ns(void);
+uint64_t mrl_ticks_per_second(struct mrl_instant a, struct mrl_instant b);
+uint64_t mrl_ns_to_ticks(uint64_t ns);
+
+/* store.c: the mapped file and the tables in it. All indices are stable; 0 of strings is "". */
+bool mrl_store_open(const char *directory, int rank);
+bool mrl_store_extend(uint64_t at, uint64_t bytes);
+struct mrl_thread *mrl_store_thread(uint32_t *index);
+void mrl_store_name(char *out, size_t size, const char *suffix, uint32_t thread);
+void mrl_store_remove(void);
+uint32_t mrl_string(const char *text, size_t length);
+const char *mrl_text(uint32_t string);
+uint32_t mrl_node(uint32_t parent, enum mrl_node_kind kind, uint64_t key, uint32_t name, uint8_t op, uint8_t flags);
+struct mrl_node *mrl_node_at(uint32_t index);
+uint32_t mrl_comm_new(void);
+struct mrl_comm *mrl_comm_at(uint32_t index);
+uint32_t mrl_members_new(uint32_t runs, struct mrl_run **out);
+uint32_t mrl_module(uintptr_t address, uint64_t *offset);
+#define MRL_ROOT_NODE 0u
+#define MRL_OVERFLOW_NODE 1u
+#define MRL_NONE UINT32_MAX
+
+/* thread.c */
+struct mrl_thread *mrl_attach(void);
+void mrl_flush(struct mrl_thread *t);
+void mrl_drain(void);
+
+/* cpu.c */
+void mrl_cpu_begin(struct mrl_thread *t);
+void mrl_cpu_gap(struct mrl_thread *t, uint64_t now);
+void mrl_cpu_call(struct mrl_thread *t, uint64_t start, uint64_t end);
+
+/* core.c */
+struct mrl_finish;
+bool mrl_core_possible(char *why, size_t size);
+bool mrl_core_ready(void);
+bool mrl_core_consume(struct mrl_thread *t);
+bool mrl_core_finish(struct mrl_finish *finish);
+
+/* region.c */
+void mrl_phase(int level);
+void mrl_close_regions(struct mrl_thread *t);
+
+/* lifecycle.c, in the order of calling */
+struct mrl_transport;
+bool mrl_begin(const char *directory, int rank, int ranks);
+void mrl_record(struct mrl_instant before);
+void mrl_stop_recording(uint64_t end);
+bool mrl_end(const struct mrl_transport *transport);
+
+static inline __attribute__((always_inline)) uint64_t mrl_now(void)
+{
+#if defined(__x86_64__)
+    if (likely(mrl.tsc)) {
+        uint32_t low, high;
+        __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+        return (uint64_t)high << 32 | low;
+    }
+#elif defined(__aarch64__)
+    if (likely(mrl.tsc)) {
+        uint64_t ticks;
+        __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+        return ticks;
+    }
+#endif
+    return mrl.clock();
+}
+
+static inline uintptr_t mrl_stack(void)
+{
+#if defined(__x86_64__)
+    uintptr_t sp;
+    __asm__("mov %%rsp, %0" : "=r"(sp));
+    return sp;
+#elif defined(__aarch64__)
+    uintptr_t sp;
+    __asm__("mov %0, sp" : "=r"(sp));
+    return sp;
+#else
+    return (uintptr_t)__builtin_frame_address(0);
+#endif
+}
+
+/*
+ * The thread's buffers if this call is to be recorded, else NULL. A call made by the MPI library (or by
+ * another tool) on behalf of a recorded one runs deeper on the same stack, and is not recorded. Comparing
+ * stack addresses instead of counting depth survives calls left by an exception or longjmp.
+ */
+static inline __attribute__((always_inline)) struct mrl_thread *mrl_enter(void)
+{
+    struct mrl_thread *t = mrl_self;
+    if (unlikely(!mrl.on))
+        return NULL;
+    if (unlikely(t == NULL)) {
+        t = mrl_attach();
+        if (t == NULL)
+            return NULL;
+    }
+    uintptr_t sp = mrl_stack();
+    if (unlikely(sp < t->inside))
+        return NULL;
+    t->inside = sp;
+    return t;
+}
+
+/* Records are written at positions counted from the thread's first one, then committed. */
+static inline uint64_t mrl_head(const struct mrl_thread *t)
+{
+    return atomic_load_explicit(&t->head, memory_order_relaxed);
+}
+
+static inline union mrl_slot *mrl_slot(struct mrl_thread *t, uint64_t position)
+{
+    union mrl_slot *ring = (union mrl_slot *)((char *)t + MRL_RING_AT);
+    return &ring[position & (MRL_RECORDS - 1)];
+}
+
+static inline __attribute__((always_inline)) uint64_t mrl_start(struct mrl_thread *t)
+{
+    uint64_t now = mrl_now();
+    if (unlikely(now - t->last_end > mrl.long_ticks || t->own_ticks)) {
+        mrl_cpu_gap(t, now);
+        now = mrl_now();
+    }
+    return now;
+}
+
+static inline __attribute__((always_inline)) uint64_t mrl_stop(struct mrl_thread *t, uint64_t start)
+{
+    uint64_t now = mrl_now();
+    if (unlikely(now - start > mrl.long_ticks))
+        mrl_cpu_call(t, start, now);
+    t->last_end = now;
+    return now;
+}
+
+/* Makes the records before this position count, and leaves the call. */
+static inline void mrl_commit(struct mrl_thread *t, uint64_t head)
+{
+    atomic_store_explicit(&t->head, head, memory_order_release);
+    t->inside = 0;
+    if (unlikely(head >= t->flush_at))
+        mrl_flush(t);
+}
+
+#endif

@@ -1,0 +1,436 @@
+/*
+ * The mapped file and its tables. The file is extended in steps with posix_fallocate before it is
+ * touched, because a store to a hole on a full disk would kill the application; it is opened by name
+ * each time, so that no file descriptor of ours is ever among the application's. Without a writable
+ * directory the same layout lives in anonymous memory.
+ *
+ * Tables are append-only and bounded. Interning is lock-free: an index slot is claimed by
+ * compare-and-swap once the item is complete.
+ */
+#include "shim.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STEP 65536u /* files grow by this much at least */
+#define NODES_SPARE 1024u /* nodes kept back for calls whose own path finds no room */
+
+struct arena {
+    uint64_t at, limit;      /* offset in the mapping, size in bytes */
+    _Atomic uint64_t ready; /* bytes backed by storage */
+};
+static struct arena string_arena = {.at = MRL_STRINGS_AT, .limit = MRL_STRINGS_MAX};
+static struct arena node_arena = {.at = MRL_NODES_AT, .limit = MRL_NODES_MAX * sizeof(struct mrl_node)};
+static struct arena comm_arena = {.at = MRL_COMMS_AT, .limit = MRL_COMMS_MAX * sizeof(struct mrl_comm)};
+static struct arena module_arena = {.at = MRL_MODULES_AT, .limit = MRL_MODULES_MAX * sizeof(struct mrl_module)};
+static struct arena member_arena = {.at = MRL_MEMBERS_AT, .limit = MRL_MEMBERS_MAX};
+
+/* Hash indices over strings and nodes: derivable, hence private memory. */
+#define STRING_SLOTS 16384u
+#define NODE_SLOTS (2 * MRL_NODES_MAX)
+static _Atomic uint32_t *string_slots, *node_slots;
+
+static uint64_t mix(uint64_t x)
+{
+    x ^= x >> 32;
+    x *= 0x9e3779b97f4a7c15u;
+    x ^= x >> 29;
+    return x;
+}
+
+bool mrl_store_extend(uint64_t at, uint64_t bytes)
+{
+    if (!mrl.in_file)
+        return true;
+    int fd = open(mrl.file, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    int failed;
+    while ((failed = posix_fallocate(fd, (off_t)at, (off_t)bytes)) == EINTR)
+        ;
+    close(fd);
+    return !failed;
+}
+
+/* Backs the first `used` bytes of an arena with storage. */
+static bool reserve(struct arena *a, uint64_t used)
+{
+    uint64_t ready = atomic_load_explicit(&a->ready, memory_order_acquire);
+    if (likely(used <= ready))
+        return true;
+    if (used > a->limit)
+        return false;
+    uint64_t wanted = (used + STEP - 1) / STEP * STEP;
+    if (wanted > a->limit)
+        wanted = a->limit;
+    if (!mrl_store_extend(a->at + ready, wanted - ready))
+        return false;
+    while (ready < wanted && !atomic_compare_exchange_weak(&a->ready, &ready, wanted))
+        ;
+    return true;
+}
+
+static void *private_memory(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+/* Exceeding RLIMIT_FSIZE raises a signal, so ask first. */
+static bool size_allowed(uint64_t bytes)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes);
+}
+
+static char *map_file(const char *directory, int rank)
+{
+    int length = snprintf(mrl.file, sizeof mrl.file, "%s/raw/rank-%06d.mrl", directory, rank);
+    if (length < 0 || (size_t)length >= sizeof mrl.file) {
+        errno = ENAMETOOLONG;
+        return NULL;
+    }
+    if (!size_allowed(MRL_THREADS_AT + 2 * (uint64_t)MRL_THREAD_SPAN)) {
+        errno = EFBIG;
+        return NULL;
+    }
+    int fd = open(mrl.file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return NULL;
+    char *base = NULL;
+    int failed = ftruncate(fd, MRL_THREADS_AT) ? errno : posix_fallocate(fd, 0, MRL_HEADER_SIZE);
+    if (!failed)
+        failed = posix_fallocate(fd, MRL_LOST_AT, MRL_THREADS_AT - MRL_LOST_AT);
+    if (!failed) {
+        base = mmap(NULL, MRL_THREADS_AT, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        failed = base == MAP_FAILED ? errno : 0;
+    }
+    close(fd);
+    if (failed) {
+        unlink(mrl.file);
+        errno = failed;
+        return NULL;
+    }
+    return base;
+}
+
+/* With no directory, or none that can be written, the store is memory only. False: not even that. */
+bool mrl_store_open(const char *directory, int rank)
+{
+    mrl.base = directory && *directory ? map_file(directory, rank) : NULL;
+    mrl.in_file = mrl.base != NULL;
+    if (!mrl.in_file) {
+        if (directory && *directory)
+            mrl_say_here("cannot write %s: %s; rank %d keeps its records in memory only", mrl.file,
+                         strerror(errno), rank);
+        mrl.base = private_memory(MRL_THREADS_AT);
+    }
+    string_slots = private_memory(STRING_SLOTS * sizeof *string_slots);
+    node_slots = private_memory(NODE_SLOTS * sizeof *node_slots);
+    if (!mrl.base || !string_slots || !node_slots)
+        return false;
+    mrl.size = MRL_THREADS_AT;
+
+    struct mrl_header *h = (struct mrl_header *)mrl.base;
+    h->version = MRL_VERSION;
+    h->header_size = sizeof *h;
+    h->pid = (uint32_t)getpid();
+    h->rank = rank;
+    atomic_store(&h->strings, 1); /* index 0 is the empty string */
+    mrl.header = h;
+    if (!reserve(&string_arena, 1) || !reserve(&node_arena, 2 * sizeof(struct mrl_node)))
+        return false;
+    mrl_node_at(MRL_ROOT_NODE)->kind = MRL_NODE_ROOT;
+    mrl_node_at(MRL_OVERFLOW_NODE)->kind = MRL_NODE_OVERFLOW;
+    atomic_store(&h->nodes, 2);
+    memcpy(h->magic, MRL_MAGIC, sizeof h->magic);
+    return true;
+}
+
+void mrl_store_name(char *out, size_t size, const char *suffix, uint32_t thread)
+{
+    snprintf(out, size, "%s.%u.%s", mrl.file, thread, suffix);
+}
+
+/* Everything is merged and stored elsewhere: the raw file has done its work. */
+void mrl_store_remove(void)
+{
+    if (!mrl.in_file)
+        return;
+    unlink(mrl.file);
+    char name[sizeof mrl.file + 32];
+    for (uint32_t i = 0; i < atomic_load(&mrl.header->threads) && i < MRL_THREADS_MAX; i++) {
+        if (mrl.threads[i] && atomic_load(&mrl.threads[i]->spilled)) {
+            mrl_store_name(name, sizeof name, "spill", i);
+            unlink(name);
+        }
+    }
+}
+
+/* Storage for one more thread: everything but its aggregates, which grow on demand. */
+struct mrl_thread *mrl_store_thread(uint32_t *index)
+{
+    uint32_t i = atomic_fetch_add(&mrl.header->threads, 1);
+    if (i >= MRL_THREADS_MAX) {
+        atomic_fetch_add(&mrl.header->threads_lost, 1);
+        return NULL;
+    }
+    void *block = MAP_FAILED;
+    uint64_t at = MRL_THREADS_AT + i * (uint64_t)MRL_THREAD_SPAN;
+    if (mrl.in_file) {
+        int fd = size_allowed(at + MRL_THREAD_SPAN) ? open(mrl.file, O_RDWR | O_CLOEXEC) : -1;
+        struct stat status;
+        if (fd >= 0 && fstat(fd, &status) == 0 &&
+            ((uint64_t)status.st_size >= at + MRL_THREAD_SPAN || ftruncate(fd, (off_t)(at + MRL_THREAD_SPAN)) == 0) &&
+            posix_fallocate(fd, (off_t)at, MRL_ENTRIES_AT) == 0)
+            block = mmap(NULL, MRL_THREAD_SPAN, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
+        if (fd >= 0)
+            close(fd);
+    } else {
+        block = mmap(NULL, MRL_THREAD_SPAN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    }
+    if (block == MAP_FAILED) {
+        atomic_fetch_add(&mrl.header->threads_lost, 1);
+        return NULL;
+    }
+    /* Faults now, not between two events. */
+    for (uint32_t page = 0; page < MRL_UNDO_AT; page += 4096)
+        ((volatile char *)block)[page] = 0;
+    *index = i;
+    return block;
+}
+
+/*
+ * Interning: `same` compares an item with the key, `make` appends it and returns its index (0: no
+ * room). Items are append-only, so a slot once set never changes.
+ */
+struct key {
+    const char *text;
+    uint32_t length;
+    struct mrl_node node;
+};
+
+static uint32_t intern(_Atomic uint32_t *slots, uint32_t count, uint64_t hash, const struct key *key,
+                       bool (*same)(uint32_t, const struct key *), uint32_t (*make)(const struct key *))
+{
+    uint32_t made = 0;
+    for (uint32_t probe = 0; probe < count; probe++) {
+        _Atomic uint32_t *slot = &slots[(hash + probe) & (count - 1)];
+        uint32_t item = atomic_load_explicit(slot, memory_order_acquire);
+        if (item == 0) {
+            if (!made && !(made = make(key)))
+                return 0;
+            if (atomic_compare_exchange_strong(slot, &item, made))
+                return made;
+        }
+        if (same(item, key))
+            return item; /* losing a race leaves an unused copy behind, which harms nobody */
+    }
+    return 0;
+}
+
+const char *mrl_text(uint32_t string)
+{
+    return mrl.base + MRL_STRINGS_AT + string;
+}
+
+static bool same_string(uint32_t item, const struct key *key)
+{
+    return strncmp(mrl_text(item), key->text, key->length) == 0 && mrl_text(item)[key->length] == 0;
+}
+
+static uint32_t make_string(const struct key *key)
+{
+    uint32_t at = atomic_load(&mrl.header->strings);
+    do {
+        if (!reserve(&string_arena, (uint64_t)at + key->length + 1)) {
+            atomic_fetch_add(&mrl.header->strings_lost, 1);
+            return 0;
+        }
+    } while (!atomic_compare_exchange_weak(&mrl.header->strings, &at, at + key->length + 1));
+    memcpy(mrl.base + MRL_STRINGS_AT + at, key->text, key->length);
+    return at;
+}
+
+/* Index of a text of at most `length` bytes, cut at 1024; 0 (the empty string) when there is no room. */
+uint32_t mrl_string(const char *text, size_t length)
+{
+    struct key key = {.text = text, .length = (uint32_t)strnlen(text, length < 1024 ? length : 1024)};
+    if (key.length == 0)
+        return 0;
+    uint64_t hash = key.length;
+    for (uint32_t i = 0; i < key.length; i++)
+        hash = mix(hash ^ (unsigned char)text[i]);
+    return intern(string_slots, STRING_SLOTS, hash, &key, same_string, make_string);
+}
+
+struct mrl_node *mrl_node_at(uint32_t index)
+{
+    return (struct mrl_node *)(mrl.base + MRL_NODES_AT) + index;
+}
+
+static bool same_node(uint32_t item, const struct key *key)
+{
+    const struct mrl_node *a = mrl_node_at(item), *b = &key->node;
+    return a->parent == b->parent && a->kind == b->kind && a->key == b->key && a->name == b->name;
+}
+
+static uint32_t make_node(const struct key *key)
+{
+    uint32_t most = MRL_NODES_MAX - (key->node.parent == MRL_OVERFLOW_NODE ? 0 : NODES_SPARE);
+    uint32_t at = atomic_load(&mrl.header->nodes);
+    do {
+        if (at >= most || !reserve(&node_arena, (at + 1) * sizeof(struct mrl_node)))
+            return 0;
+    } while (!atomic_compare_exchange_weak(&mrl.header->nodes, &at, at + 1));
+    struct mrl_node *node = mrl_node_at(at), filled = key->node;
+    filled.kind = MRL_NODE_FREE;
+    *node = filled;
+    atomic_signal_fence(memory_order_release);
+    *(volatile uint8_t *)&node->kind = key->node.kind;
+    return at;
+}
+
+/* The child of `parent` with this key. When the table is full: the same under the overflow node. */
+uint32_t mrl_node(uint32_t parent, enum mrl_node_kind kind, uint64_t id, uint32_t name, uint8_t op, uint8_t flags)
+{
+    struct key key = {.node = {.parent = parent, .kind = (uint8_t)kind, .op = op, .flags = flags, .key = id, .name = name}};
+    for (;;) {
+        uint64_t hash = mix(mix(id ^ ((uint64_t)key.node.parent << 32)) ^ ((uint64_t)name << 8) ^ kind);
+        uint32_t at = intern(node_slots, NODE_SLOTS, hash, &key, same_node, make_node);
+        if (at)
+            return at;
+        atomic_fetch_add(&mrl.header->nodes_lost, 1);
+        if (key.node.parent == MRL_OVERFLOW_NODE || kind != MRL_NODE_MPI)
+            return MRL_OVERFLOW_NODE;
+        key.node.parent = MRL_OVERFLOW_NODE;
+    }
+}
+
+struct mrl_comm *mrl_comm_at(uint32_t index)
+{
+    return (struct mrl_comm *)(mrl.base + MRL_COMMS_AT) + index;
+}
+
+/* A new communicator, or MRL_NONE. Index 0 is made first and stands for all that found no room. */
+uint32_t mrl_comm_new(void)
+{
+    uint32_t at = atomic_load(&mrl.header->comms);
+    do {
+        if (!reserve(&comm_arena, (at + 1) * sizeof(struct mrl_comm))) {
+            atomic_fetch_add(&mrl.header->comms_lost, 1);
+            return MRL_NONE;
+        }
+    } while (!atomic_compare_exchange_weak(&mrl.header->comms, &at, at + 1));
+    return at;
+}
+
+/* Room for runs of members; the offset in the arena, or MRL_NONE. */
+uint32_t mrl_members_new(uint32_t runs, struct mrl_run **out)
+{
+    uint32_t at = atomic_load(&mrl.header->members);
+    do {
+        if (!reserve(&member_arena, at + runs * sizeof(struct mrl_run))) {
+            atomic_fetch_add(&mrl.header->members_lost, 1);
+            return MRL_NONE;
+        }
+    } while (!atomic_compare_exchange_weak(&mrl.header->members, &at, at + runs * (uint32_t)sizeof(struct mrl_run)));
+    *out = (struct mrl_run *)(mrl.base + MRL_MEMBERS_AT + at);
+    return at;
+}
+
+struct search {
+    uintptr_t address;
+    struct mrl_module found;
+    char path[1024];
+};
+
+static void read_build_id(struct mrl_module *m, const char *note, const char *end)
+{
+    while (end - note >= (ptrdiff_t)sizeof(ElfW(Nhdr))) {
+        const ElfW(Nhdr) *n = (const void *)note;
+        const char *name = note + sizeof *n;
+        const char *value = name + ((n->n_namesz + 3) & ~3u);
+        if (n->n_namesz > (size_t)(end - name) || value > end || n->n_descsz > (size_t)(end - value))
+            return;
+        if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && memcmp(name, "GNU", 4) == 0) {
+            m->build_id_len = n->n_descsz < sizeof m->build_id ? (uint8_t)n->n_descsz : sizeof m->build_id;
+            memcpy(m->build_id, value, m->build_id_len);
+            return;
+        }
+        note = value + ((n->n_descsz + 3) & ~3u);
+    }
+}
+
+static int look_in_module(struct dl_phdr_info *info, size_t size, void *data)
+{
+    (void)size;
+    struct search *s = data;
+    uintptr_t low = UINTPTR_MAX, high = 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type != PT_LOAD)
+            continue;
+        uintptr_t from = info->dlpi_addr + p->p_vaddr, to = from + p->p_memsz;
+        low = from < low ? from : low;
+        high = to > high ? to : high;
+    }
+    if (s->address < low || s->address >= high)
+        return 0;
+    s->found.low = low;
+    s->found.high = high;
+    s->found.bias = info->dlpi_addr;
+    snprintf(s->path, sizeof s->path, "%s", info->dlpi_name ? info->dlpi_name : "");
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        const char *at = (const char *)(info->dlpi_addr + p->p_vaddr);
+        if (p->p_type == PT_NOTE && !s->found.build_id_len)
+            read_build_id(&s->found, at, at + p->p_memsz);
+    }
+    return 1;
+}
+
+static struct mrl_module *module_at(uint32_t i)
+{
+    return (struct mrl_module *)(mrl.base + MRL_MODULES_AT) + i;
+}
+
+/*
+ * The module an address lies in and the address's offset there (its ELF virtual address), which is the
+ * same in all ranks whatever the address space layout. MRL_NONE for code that belongs to no module.
+ */
+uint32_t mrl_module(uintptr_t address, uint64_t *offset)
+{
+    struct search s = {.address = address};
+    *offset = address;
+    if (!dl_iterate_phdr(look_in_module, &s))
+        return MRL_NONE;
+    *offset = address - s.found.bias;
+    char absolute[PATH_MAX];
+    const char *path = realpath(*s.path ? s.path : "/proc/self/exe", absolute);
+    s.found.path = mrl_string(path ? path : s.path, PATH_MAX);
+    uint32_t count = atomic_load(&mrl.header->modules);
+    for (uint32_t i = 0; i < count; i++) {
+        struct mrl_module *m = module_at(i);
+        if (m->low == s.found.low && m->high == s.found.high && m->path == s.found.path &&
+            memcmp(m->build_id, s.found.build_id, sizeof m->build_id) == 0)
+            return i;
+    }
+    /* Two threads may add the same module twice; keys compare by build id and path in the end. */
+    do {
+        if (!reserve(&module_arena, (count + 1) * sizeof(struct mrl_module)))
+            return MRL_NONE;
+    } while (!atomic_compare_exchange_weak(&mrl.header->modules, &count, count + 1));
+    *module_at(count) = s.found;
+    return count;
+}

@@ -1,0 +1,139 @@
+/*
+ * Threads and their buffers. A thread gets its block at its first event. A nearly full ring is handed
+ * to the core by the thread that filled it; while there is no core it goes to a spill file of bounded
+ * size, and beyond that its calls are counted by operation class and dropped.
+ */
+#include "shim.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+_Thread_local struct mrl_thread *mrl_self __attribute__((tls_model("initial-exec")));
+
+MRL_COLD struct mrl_thread *mrl_attach(void)
+{
+    uint32_t index;
+    struct mrl_thread *t = mrl.started ? mrl_store_thread(&index) : NULL;
+    if (!t)
+        return NULL;
+    t->index = index;
+    t->where = MRL_ROOT_NODE;
+    t->undo_batch = UINT64_MAX;
+    t->drop_at = UINT64_MAX;
+    t->flush_at = MRL_RECORDS - MRL_RESERVE;
+    t->os_tid = (uint64_t)syscall(SYS_gettid);
+    t->begin_tick = t->last_end = t->last_tick = mrl_now();
+    if (mrl.long_ticks != UINT64_MAX)
+        mrl_cpu_begin(t);
+    mrl.threads[index] = t;
+    mrl_self = t;
+    return t;
+}
+
+static uint64_t moved(struct mrl_thread *t)
+{
+    uint64_t consumed = atomic_load(&t->consumed), spilled = atomic_load(&t->spilled);
+    return consumed > spilled ? consumed : spilled;
+}
+
+static void count_lost(struct mrl_thread *t, uint64_t from, uint64_t to)
+{
+    const union mrl_slot *ring = (const union mrl_slot *)((char *)t + MRL_RING_AT);
+    struct mrl_lost *lost = (struct mrl_lost *)(mrl.base + MRL_LOST_AT);
+    for (; from < to; from++) {
+        const struct mrl_record *r = &ring[from & (MRL_RECORDS - 1)].record;
+        if (r->kind != MRL_CALL)
+            continue;
+        struct mrl_lost *l = &lost[mrl_node_at(r->path)->op];
+        __atomic_fetch_add(&l->calls, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&l->ticks, r->duration, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&l->bytes, r->bytes, __ATOMIC_RELAXED);
+    }
+}
+
+static bool write_all(int fd, const char *data, size_t size)
+{
+    while (size) {
+        ssize_t n = write(fd, data, size);
+        if (n <= 0)
+            return false;
+        data += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+static bool append(struct mrl_thread *t, uint64_t from, uint64_t to)
+{
+    const char *ring = (const char *)t + MRL_RING_AT;
+    char name[sizeof mrl.file + 32];
+    uint64_t most = (uint64_t)mrl.settings.spill * 1048576u;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < most)
+        most = limit.rlim_cur;
+    if (!mrl.in_file || to * 32 > most)
+        return false;
+    mrl_store_name(name, sizeof name, "spill", t->index);
+    int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return false;
+    /* At the place that belongs to it: a torn earlier attempt is overwritten. */
+    bool ok = lseek(fd, (off_t)(from * 32), SEEK_SET) >= 0;
+    while (ok && from < to) {
+        uint64_t at = from & (MRL_RECORDS - 1), n = to - from;
+        if (n > MRL_RECORDS - at)
+            n = MRL_RECORDS - at;
+        ok = write_all(fd, ring + at * 32, n * 32);
+        from += n;
+    }
+    close(fd);
+    return ok;
+}
+
+/* Makes room in the ring without the core. */
+static void spill(struct mrl_thread *t)
+{
+    uint64_t head = atomic_load_explicit(&t->head, memory_order_relaxed);
+    uint64_t from = moved(t);
+    bool dropping = t->drop_at != UINT64_MAX;
+    if (dropping || atomic_load(&t->consumed) > atomic_load(&t->spilled) || !append(t, from, head)) {
+        if (!dropping)
+            t->drop_at = from;
+        count_lost(t, from, head);
+    }
+    atomic_store_explicit(&t->spilled, head, memory_order_release);
+}
+
+static bool claim(struct mrl_thread *t)
+{
+    uint32_t nobody = 0;
+    return atomic_compare_exchange_strong(&t->consumer, &nobody, 1);
+}
+
+MRL_COLD void mrl_flush(struct mrl_thread *t)
+{
+    uint64_t begin = mrl_now();
+    if (claim(t)) {
+        if (!mrl_core_consume(t))
+            spill(t);
+        atomic_store(&t->consumer, 0);
+    }
+    t->flush_at = moved(t) + MRL_RECORDS - MRL_RESERVE;
+    mrl.header->last = mrl_instant_now();
+    t->own_ticks += mrl_now() - begin;
+}
+
+/* Hands over what all threads still hold. Called once, when no more events are recorded. */
+void mrl_drain(void)
+{
+    uint32_t count = atomic_load(&mrl.header->threads);
+    for (uint32_t i = 0; i < count && i < MRL_THREADS_MAX; i++) {
+        struct mrl_thread *t = mrl.threads[i];
+        if (t && claim(t)) {
+            mrl_core_consume(t);
+            atomic_store(&t->consumer, 0);
+        }
+    }
+}

@@ -1,0 +1,196 @@
+#include "calls.h"
+
+#include <string.h>
+
+MRL_COLD uint32_t mrl_path_miss(struct mrl_thread *t, struct mrl_site *site, uint64_t key)
+{
+    uint64_t begin = mrl_now();
+    enum mrl_function_id f = key >> 48;
+    uintptr_t address = (uintptr_t)(key & ((UINT64_C(1) << 48) - 1));
+    uint32_t parent = t->where;
+    if (mrl.settings.callpath) {
+        uint64_t offset;
+        uint32_t module = mrl_module(address, &offset);
+        parent = mrl_node(parent, MRL_NODE_FRAME, offset, module, MRL_OP_NONE, 0);
+    }
+    const struct mrl_function_fact *fact = &mrl_function_facts[f];
+    uint32_t path = mrl_node(parent, MRL_NODE_MPI, 0, mrl_string(fact->name, 64), fact->op, fact->flags);
+    *site = (struct mrl_site){.key = key, .where = t->where, .path = path};
+    t->own_ticks += mrl_now() - begin;
+    return path;
+}
+
+MRL_COLD void mrl_forget(struct mrl_thread *t)
+{
+    t->epoch = atomic_load_explicit(&mrl.epoch, memory_order_acquire);
+    memset(t->types, 0, sizeof t->types);
+    memset(t->comms, 0, sizeof t->comms);
+}
+
+MRL_COLD int64_t mrl_type_miss(struct mrl_thread *t, mrl_word type)
+{
+    int size = 0;
+    if (mrl_pmpi.Type_size(type, &size) || size < 0)
+        size = 0; /* larger than an int can say: MPI_UNDEFINED */
+    t->types[(type ^ type >> 6) & (MRL_TYPES - 1)] = (struct mrl_type){.handle = type, .size = size};
+    return size;
+}
+
+int64_t mrl_status_ask(mrl_word status, bool *cancelled)
+{
+    int count = 0, flag = 0;
+    const void *s = (const void *)(uintptr_t)status;
+    *cancelled = !mrl_pmpi.Test_cancelled(s, &flag) && flag;
+    return !mrl_pmpi.Get_count(s, mrl_abi.byte, &count) && count > 0 ? count : 0;
+}
+
+/* Puts what does not fit the record at `at`, or is rarely there, before it. */
+MRL_COLD uint64_t mrl_write_more(struct mrl_thread *t, const struct mrl_call *c, uint64_t at)
+{
+    struct mrl_record record = mrl_slot(t, at)->record;
+    uint64_t duration = c->end - c->start;
+    if ((duration | (uint64_t)c->out | (uint64_t)c->in) >> 31)
+        mrl_slot(t, at++)->wide = (struct mrl_wide){
+            .duration = duration, .out = (uint64_t)c->out, .in = (uint64_t)c->in, .kind = MRL_WIDE};
+    if (t->off_inside | t->off_blocked)
+        mrl_slot(t, at++)->inside =
+            (struct mrl_inside){.runnable = t->off_inside, .blocked = t->off_blocked, .kind = MRL_INSIDE};
+    t->off_inside = t->off_blocked = 0;
+    mrl_slot(t, at)->record = record;
+    return at + 1;
+}
+
+/* A call that returned an error: nothing it was given can be trusted, so only its time is recorded. */
+MRL_COLD int mrl_failed(struct mrl_thread *t, enum mrl_function_id f, uintptr_t site, uint64_t start, uint64_t end, int rc)
+{
+    struct mrl_call c = {.start = start, .end = end, .peer = MRL_NO_PEER, .flags = MRL_FAILED, .path = mrl_path(t, f, site)};
+    mrl_commit(t, mrl_write(t, &c));
+    return rc;
+}
+
+/* One call may complete more operations than fit one commit; the rest are commits of their own. */
+static void make_room(struct mrl_thread *t, uint64_t at)
+{
+    if (likely(at - mrl_head(t) < MRL_RESERVE - 8))
+        return;
+    atomic_store_explicit(&t->head, at, memory_order_release);
+    if (at >= t->flush_at)
+        mrl_flush(t);
+}
+
+static uint64_t write_operation(struct mrl_thread *t, const struct mrl_request *item, enum mrl_kind kind,
+                                const struct mrl_received_message *m, uint64_t at)
+{
+    make_room(t, at);
+    mrl_slot(t, at)->completed = (struct mrl_completed){
+        .bytes = (uint64_t)m->bytes, .number = item->number, .path = item->path, .peer = m->peer, .tag = m->tag,
+        .thread = item->thread, .kind = (uint8_t)kind, .comm = item->comm,
+        .flags = (uint8_t)((item->kind == MRL_REQ_SEND ? MRL_IS_SEND : 0) |
+                           (item->kind == MRL_REQ_COLLECTIVE ? MRL_COLLECTIVE : 0) | (m->cancelled ? MRL_CANCELLED : 0)),
+    };
+    return at + 1;
+}
+
+uint64_t mrl_complete(struct mrl_thread *t, uint32_t slot, mrl_word status, uint64_t at)
+{
+    if (slot == MRL_NONE)
+        return at;
+    struct mrl_request *item = &mrl_requests->items[slot];
+    if (item->flags & MRL_REQ_ACTIVE) {
+        struct mrl_received_message m = {.peer = item->peer, .tag = item->tag};
+        switch (status ? item->kind : MRL_REQ_OTHER) {
+        case MRL_REQ_RECV:
+            m = mrl_read_status(status);
+            if (m.cancelled)
+                m.bytes = 0;
+            break;
+        case MRL_REQ_SEND:
+            mrl_status_bytes(status, &m.cancelled);
+            break;
+        case MRL_REQ_FILE:
+            m.bytes = mrl_status_bytes(status, &m.cancelled);
+            break;
+        }
+        if (item->kind == MRL_REQ_COMM)
+            mrl_comm_arrived(item->comm, (uint32_t)item->tag, mrl_handle_at(item->bytes, 0));
+        at = write_operation(t, item, MRL_COMPLETED, &m, at);
+    }
+    if (item->flags & MRL_REQ_PERSISTENT) {
+        item->flags &= (uint8_t)~MRL_REQ_ACTIVE;
+        mrl_request_keep(slot);
+    } else {
+        mrl_request_drop(slot);
+    }
+    return at;
+}
+
+uint64_t mrl_complete_all(struct mrl_thread *t, struct mrl_scratch *held, int64_t count, mrl_word statuses, uint64_t at)
+{
+    for (int64_t i = 0; held && i < count; i++)
+        at = mrl_complete(t, held->held[i], mrl_status_of(statuses, i), at);
+    return at;
+}
+
+/* Of those held, `which` are complete, and the i-th status belongs to which[i]. */
+uint64_t mrl_complete_some(struct mrl_thread *t, struct mrl_scratch *held, int64_t count, const int *which,
+                           int64_t some, mrl_word statuses, uint64_t at)
+{
+    for (int64_t i = 0; held && i < some; i++) {
+        if (which[i] < 0 || which[i] >= count)
+            continue;
+        at = mrl_complete(t, held->held[which[i]], mrl_status_of(statuses, i), at);
+        held->held[which[i]] = MRL_NONE;
+    }
+    mrl_keep_all(held, count);
+    return at;
+}
+
+uint64_t mrl_started(struct mrl_thread *t, mrl_word request, const struct mrl_call *c, uint64_t at)
+{
+    uint32_t slot = mrl_request_hold(mrl_handle(request));
+    if (slot == MRL_NONE)
+        return at;
+    struct mrl_request *item = &mrl_requests->items[slot];
+    item->number = t->started++;
+    item->thread = t->index;
+    item->path = c->path;
+    item->flags |= MRL_REQ_ACTIVE;
+    struct mrl_received_message m = {.peer = item->peer, .tag = item->tag, .bytes = (int64_t)item->bytes};
+    at = write_operation(t, item, MRL_POSTED, &m, at);
+    mrl_request_keep(slot);
+    return at;
+}
+
+/* NULL: too many to follow. */
+struct mrl_scratch *mrl_hold_all(int64_t count, mrl_word requests)
+{
+    struct mrl_scratch *s = mrl_scratch(count);
+    for (int64_t i = 0; s && i < count; i++)
+        s->held[i] = mrl_request_hold(mrl_handle(mrl_handle_at(requests, i)));
+    return s;
+}
+
+void mrl_keep_all(struct mrl_scratch *s, int64_t count)
+{
+    for (int64_t i = 0; s && mrl.concurrent && i < count; i++)
+        mrl_request_keep(s->held[i]);
+}
+
+int64_t mrl_sum(mrl_word counts, int64_t n, bool wide)
+{
+    int64_t sum = 0;
+    for (int64_t i = 0; counts && i < n; i++)
+        sum += mrl_count_at(counts, i, wide);
+    return sum;
+}
+
+int64_t mrl_sum_types(struct mrl_thread *t, mrl_word counts, mrl_word types, int64_t n, bool wide)
+{
+    int64_t sum = 0;
+    for (int64_t i = 0; counts && types && i < n; i++) {
+        int64_t count = mrl_count_at(counts, i, wide);
+        if (count > 0)
+            sum += count * mrl_type_size(t, mrl_handle_at(types, i));
+    }
+    return sum;
+}

@@ -1,0 +1,221 @@
+/*
+ * What the generated wrappers are made of. Everything here is inlined into them; what runs at each MPI
+ * call is: two readings of the clock, a look-up of the call path and of the communicator, one record.
+ */
+#ifndef MRL_CALLS_H
+#define MRL_CALLS_H
+
+#include "../cshim/shim.h"
+#include "abi.h"
+#include "comm.h"
+#include "next.h"
+#include "request.h"
+
+#define MRL_INLINE static inline __attribute__((always_inline))
+#define MRL_EXPORT __attribute__((visibility("default")))
+#define MRL_SITE ((uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)))
+
+uint32_t mrl_path_miss(struct mrl_thread *t, struct mrl_site *site, uint64_t key);
+int64_t mrl_type_miss(struct mrl_thread *t, mrl_word type);
+void mrl_forget(struct mrl_thread *t);
+
+/* The thread's caches of what handles mean are good until some thread frees or makes one. */
+MRL_INLINE void mrl_check_caches(struct mrl_thread *t)
+{
+    if (unlikely(t->epoch != atomic_load_explicit(&mrl.epoch, memory_order_relaxed)))
+        mrl_forget(t);
+}
+
+/* The path of a call of function f from this site, below the open region. */
+MRL_INLINE uint32_t mrl_path(struct mrl_thread *t, enum mrl_function_id f, uintptr_t site)
+{
+    uint64_t key = (uint64_t)site | (uint64_t)f << 48;
+    struct mrl_site *cached = &t->sites[(site ^ site >> 8 ^ f) & (MRL_SITES - 1)];
+    if (likely(cached->key == key && cached->where == t->where))
+        return cached->path;
+    return mrl_path_miss(t, cached, key);
+}
+
+/* Bytes of one element. Only for types the library has just accepted: asking about others is an error. */
+MRL_INLINE int64_t mrl_type_size(struct mrl_thread *t, mrl_word word)
+{
+    mrl_word type = mrl_handle(word);
+    const struct mrl_type *cached = &t->types[(type ^ type >> 6) & (MRL_TYPES - 1)];
+    return likely(cached->handle == type) ? cached->size : mrl_type_miss(t, type);
+}
+
+/* Ranks and tags as analysis sees them. */
+MRL_INLINE int32_t mrl_peer(mrl_word word)
+{
+    int rank = (int)word;
+    if (likely(rank >= 0))
+        return rank;
+    return rank == mrl_abi.any_source ? MRL_ANY : rank == mrl_abi.proc_null ? MRL_PROC_NULL : rank == mrl_abi.root ? MRL_ROOT : MRL_NO_PEER;
+}
+
+MRL_INLINE int32_t mrl_tag(mrl_word word)
+{
+    int tag = (int)word;
+    return tag == mrl_abi.any_tag ? MRL_ANY : tag;
+}
+
+/* A status to read afterwards: the application's, or ours where it ignores it. */
+MRL_INLINE mrl_word mrl_status(mrl_word word, void *ours)
+{
+    return (intptr_t)word == mrl_abi.status_ignore ? (mrl_word)(uintptr_t)ours : word;
+}
+
+MRL_INLINE int mrl_status_field(mrl_word status, unsigned at)
+{
+    return *(const int *)(status + at);
+}
+
+int64_t mrl_status_ask(mrl_word status, bool *cancelled);
+
+MRL_INLINE int64_t mrl_status_bytes(mrl_word status, bool *cancelled)
+{
+    switch (mrl_abi.count_at) {
+    case MRL_COUNT_OMPI:
+        *cancelled = mrl_status_field(status, 12) != 0;
+        return *(const int64_t *)(status + 16);
+    case MRL_COUNT_MPICH:
+        *cancelled = mrl_status_field(status, 4) & 1;
+        return (int64_t)((uint64_t)(uint32_t)mrl_status_field(status, 0) |
+                         (uint64_t)((uint32_t)mrl_status_field(status, 4) >> 1) << 32);
+    case MRL_COUNT_ASK:
+        break;
+    }
+    return mrl_status_ask(status, cancelled);
+}
+
+/* One of an array of statuses; 0 if the application ignores them and there was no room for ours. */
+MRL_INLINE mrl_word mrl_status_of(mrl_word statuses, int64_t i)
+{
+    return (intptr_t)statuses == mrl_abi.status_ignore ? 0 : statuses + (uint64_t)i * mrl_abi.status_bytes;
+}
+
+struct mrl_received_message {
+    int32_t peer, tag;
+    int64_t bytes;
+    bool cancelled;
+};
+
+MRL_INLINE struct mrl_received_message mrl_read_status(mrl_word status)
+{
+    struct mrl_received_message m;
+    m.peer = mrl_peer((mrl_word)mrl_status_field(status, mrl_abi.source_at));
+    m.tag = mrl_tag((mrl_word)mrl_status_field(status, mrl_abi.tag_at));
+    m.bytes = mrl_status_bytes(status, &m.cancelled);
+    return m;
+}
+
+/* What a call was, for its record. */
+struct mrl_call {
+    uint64_t start, end;
+    uint32_t path;
+    int32_t peer, tag;
+    int64_t out, in; /* bytes */
+    uint32_t comm;
+    uint8_t flags;
+};
+
+MRL_COLD uint64_t mrl_write_more(struct mrl_thread *t, const struct mrl_call *c, uint64_t at);
+MRL_COLD int mrl_failed(struct mrl_thread *t, enum mrl_function_id f, uintptr_t site, uint64_t start, uint64_t end, int rc);
+
+/*
+ * Writes the record of a call and returns the position behind it. A collective keeps the bytes it
+ * received in the tag's place; a point-to-point call has either bytes out or bytes in, or a second record
+ * for the receiving half.
+ */
+MRL_INLINE uint64_t mrl_write(struct mrl_thread *t, const struct mrl_call *c)
+{
+    uint64_t at = mrl_head(t), duration = c->end - c->start;
+    uint32_t tag = c->flags & MRL_COLLECTIVE ? (uint32_t)c->in : (uint32_t)c->tag;
+    uint32_t bytes = c->flags & MRL_COLLECTIVE ? (uint32_t)c->out : (uint32_t)(c->out | c->in);
+    uint64_t *word = mrl_slot(t, at)->words; /* four stores instead of nine */
+    word[0] = c->start;
+    word[1] = (uint32_t)duration | (uint64_t)bytes << 32;
+    word[2] = (uint32_t)c->peer | (uint64_t)tag << 32;
+    word[3] = MRL_WORD(c->path, (uint16_t)c->comm, MRL_CALL, c->flags);
+    if (unlikely(((duration | (uint64_t)c->out | (uint64_t)c->in) >> 31) | t->off_inside | t->off_blocked)) {
+        struct mrl_call copy = *c; /* or taking its address would keep c out of registers */
+        return mrl_write_more(t, &copy, at);
+    }
+    return at + 1;
+}
+
+MRL_INLINE uint64_t mrl_write_received(struct mrl_thread *t, mrl_word status, uint32_t comm, uint64_t at)
+{
+    struct mrl_received_message m = mrl_read_status(status);
+    mrl_slot(t, at)->received = (struct mrl_received){.bytes = (uint64_t)m.bytes, .peer = m.peer, .tag = m.tag,
+                                                      .kind = MRL_RECEIVED, .comm = (uint16_t)comm};
+    return at + 1;
+}
+
+/*
+ * Notes an operation that has been started, or prepared to be started later (persistent). `bytes` are to
+ * be sent, or are the room to receive. Returns the flags for the record of this call.
+ */
+MRL_INLINE uint8_t mrl_follow(struct mrl_thread *t, const struct mrl_call *c, mrl_word request, uint8_t kind,
+                              uint8_t flags, int64_t bytes)
+{
+    mrl_word handle = mrl_handle_at(request, 0);
+    bool active = flags & MRL_REQ_ACTIVE;
+    uint32_t number = t->started;
+    t->started += active;
+    if (mrl_request_trivial(handle))
+        return active ? MRL_STARTED | MRL_COMPLETE : 0;
+    struct mrl_request item = {.bytes = (uint64_t)bytes, .number = number, .path = c->path, .peer = c->peer,
+                               .tag = kind == MRL_REQ_COLLECTIVE ? (int32_t)c->in : c->tag, .thread = t->index,
+                               .comm = (uint16_t)c->comm, .kind = kind, .flags = flags};
+    mrl_request_put(handle, &item);
+    return active ? MRL_STARTED : 0;
+}
+
+/*
+ * Records that follow a call's own, from position `at`; they return the position behind. A persistent
+ * operation begins again; the operation in a slot is complete, with this status (0: it is not known).
+ */
+uint64_t mrl_started(struct mrl_thread *t, mrl_word request, const struct mrl_call *c, uint64_t at);
+uint64_t mrl_complete(struct mrl_thread *t, uint32_t slot, mrl_word status, uint64_t at);
+uint64_t mrl_complete_all(struct mrl_thread *t, struct mrl_scratch *held, int64_t count, mrl_word statuses, uint64_t at);
+uint64_t mrl_complete_some(struct mrl_thread *t, struct mrl_scratch *held, int64_t count, const int *which, int64_t some, mrl_word statuses, uint64_t at);
+struct mrl_scratch *mrl_hold_all(int64_t count, mrl_word requests);
+void mrl_keep_all(struct mrl_scratch *held, int64_t count);
+
+/* Messages between a matched probe and its receive are kept beside the requests. */
+#define MRL_MESSAGE(handle) ((handle) ^ UINT64_C(1) << 62)
+
+/* Sums for collectives with a count per process. wide: counts are 8 bytes (the _c bindings). */
+int64_t mrl_sum(mrl_word counts, int64_t n, bool wide);
+int64_t mrl_sum_types(struct mrl_thread *t, mrl_word counts, mrl_word types, int64_t n, bool wide);
+
+MRL_INLINE int64_t mrl_count(mrl_word word, bool wide)
+{
+    int64_t count = wide ? (int64_t)word : (int)word;
+    return count > 0 ? count : 0;
+}
+
+MRL_INLINE int64_t mrl_bytes(struct mrl_thread *t, mrl_word count, mrl_word type, bool wide)
+{
+    int64_t n = mrl_count(count, wide);
+    return n ? n * mrl_type_size(t, type) : 0;
+}
+
+MRL_INLINE int64_t mrl_count_at(mrl_word counts, int64_t i, bool wide)
+{
+    return !counts ? 0 : wide ? ((const int64_t *)counts)[i] : ((const int *)counts)[i];
+}
+
+/* What a rooted collective moves here. */
+enum mrl_part { MRL_PART_NOTHING, MRL_PART_ROOT = 1, MRL_PART_LEAF = 2, MRL_PART_MEMBER = 4 };
+MRL_INLINE unsigned mrl_part(uint32_t comm, int32_t root)
+{
+    if (root == MRL_ROOT) /* of an intercommunicator: takes no part in its own group's share */
+        return MRL_PART_ROOT;
+    if (root < 0)
+        return MRL_PART_NOTHING;
+    return MRL_PART_MEMBER | (root == mrl_comm_me(comm) && !mrl_comm_inter(comm) ? MRL_PART_ROOT : MRL_PART_LEAF);
+}
+
+#endif

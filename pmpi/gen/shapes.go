@@ -1,0 +1,337 @@
+package main
+
+import (
+	"fmt"
+	"log"
+	"regexp"
+	"strings"
+)
+
+// shape is a kind of call: its operation class in cshim/layout.h, and the statements around and after
+// the call. before runs before the clock starts; after runs when the call has succeeded and must fill
+// the record c; write replaces the writing of the record where something follows it.
+type shape struct {
+	op            string
+	start         Start
+	before, after string
+	write         string
+	failed        string // when the call has failed
+}
+
+const (
+	sent = `
+        c.comm = mrl_comm(t, comm);
+        c.peer = mrl_peer(dest);
+        c.tag = mrl_tag(tag);
+        c.out = c.peer == MRL_PROC_NULL ? 0 : mrl_bytes(t, count, datatype, $wide);`
+	ours     = "uint64_t ours[4];\n    status = mrl_status(status, ours);"
+	received = `
+        struct mrl_received_message m = mrl_read_status(status);
+        c.peer = m.peer;
+        c.tag = m.tag;
+        c.in = m.bytes;`
+	posted = `
+        c.comm = mrl_comm(t, comm);
+        c.peer = mrl_peer(source);
+        c.tag = mrl_tag(tag);`
+	holdOne  = "uint32_t held = mrl_request_hold(mrl_handle(mrl_handle_at(request, 0)));"
+	holdMsg  = "uint32_t held = mrl_request_hold(MRL_MESSAGE(mrl_handle(mrl_handle_at(message, 0))));"
+	takeMsg  = "\n        c.comm = held == MRL_NONE ? 0 : mrl_requests->items[held].comm;"
+	putMsg   = "\n        struct mrl_request item = {.bytes = (uint64_t)m.bytes, .peer = m.peer, .tag = m.tag, .comm = (uint16_t)c.comm};\n        mrl_request_put(MRL_MESSAGE(mrl_handle(mrl_handle_at(message, 0))), &item);"
+	onWindow = "\n        c.comm = mrl_map_get(&mrl_windows, mrl_handle(win));"
+	onFile   = "\n        c.comm = mrl_map_get(&mrl_files, fh);"
+	target   = onWindow + "\n        c.peer = mrl_peer(target_rank);"
+	origin   = "mrl_bytes(t, origin_count, origin_datatype, $wide)"
+	notNull  = "if (c.peer != MRL_PROC_NULL) "
+	twoWay   = `
+        c.comm = mrl_comm(t, comm);
+        c.peer = mrl_peer(dest);
+        c.tag = mrl_tag(sendtag);
+        c.out = c.peer == MRL_PROC_NULL ? 0 : $sent;`
+	statusAll = "    if (held && (intptr_t)array_of_statuses == mrl_abi.status_ignore)\n        array_of_statuses = (mrl_word)(uintptr_t)held->statuses;"
+)
+
+func follow(kind, bytes string) string {
+	return fmt.Sprintf("\n        c.flags |= mrl_follow(t, &c, request, MRL_REQ_%s, $follow, %s);", kind, bytes)
+}
+
+// shapes is what functions.txt may say in its first column.
+var shapes = map[string]shape{
+	"send":  {op: "SEND", after: sent + "$startsend"},
+	"bsend": {op: "BSEND", after: sent + "$startsend"},
+	"ssend": {op: "SSEND", after: sent + "$startsend"},
+	"rsend": {op: "RSEND", after: sent + "$startsend"},
+	"recv":  {op: "RECV", before: ours, after: "\n        c.comm = mrl_comm(t, comm);" + received},
+	"irecv": {op: "RECV", start: Immediate, after: posted + follow("RECV", "mrl_bytes(t, count, datatype, $wide)")},
+	"recv_init": {op: "RECV", start: Persistent, after: posted +
+		follow("RECV", "mrl_bytes(t, count, datatype, $wide)")},
+	"mrecv": {op: "RECV", before: ours + "\n    " + holdMsg, after: takeMsg + received + "\n        mrl_request_drop(held);"},
+	"imrecv": {op: "RECV", start: Immediate, before: holdMsg, after: `
+        if (held != MRL_NONE) {
+            c.comm = mrl_requests->items[held].comm;
+            c.peer = mrl_requests->items[held].peer;
+            c.tag = mrl_requests->items[held].tag;
+            mrl_request_drop(held);
+        }` + follow("RECV", "mrl_bytes(t, count, datatype, $wide)")},
+	"sendrecv": {op: "SENDRECV", before: ours,
+		after: strings.ReplaceAll(twoWay, "$sent", "mrl_bytes(t, sendcount, sendtype, $wide)"),
+		write: "at = mrl_write_received(t, status, c.comm, at);"},
+	"sendrecv_replace": {op: "SENDRECV", before: ours,
+		after: strings.ReplaceAll(twoWay, "$sent", "mrl_bytes(t, count, datatype, $wide)"),
+		write: "at = mrl_write_received(t, status, c.comm, at);"},
+	"isendrecv": {op: "SENDRECV", start: Immediate,
+		after: strings.ReplaceAll(twoWay, "$sent", "mrl_bytes(t, sendcount, sendtype, $wide)") + twoWayRequest},
+	"isendrecv_replace": {op: "SENDRECV", start: Immediate,
+		after: strings.ReplaceAll(twoWay, "$sent", "mrl_bytes(t, count, datatype, $wide)") + twoWayRequest},
+
+	"probe": {op: "PROBE", before: ours, after: `
+        struct mrl_received_message m = mrl_read_status(status);
+        c.comm = mrl_comm(t, comm);
+        c.peer = m.peer;
+        c.tag = m.tag;`},
+	"iprobe": {op: "TEST", start: Immediate, before: ours, after: posted + `
+        if (*(const int *)flag) {
+            struct mrl_received_message m = mrl_read_status(status);
+            c.peer = m.peer;
+            c.tag = m.tag;
+            c.flags |= MRL_HIT;
+        }`},
+	"mprobe": {op: "PROBE", before: ours, after: `
+        struct mrl_received_message m = mrl_read_status(status);
+        c.comm = mrl_comm(t, comm);
+        c.peer = m.peer;
+        c.tag = m.tag;` + putMsg},
+	"improbe": {op: "TEST", start: Immediate, before: ours, after: posted + `
+        if (*(const int *)flag) {
+            struct mrl_received_message m = mrl_read_status(status);
+            c.peer = m.peer;
+            c.tag = m.tag;
+            c.flags |= MRL_HIT;` + strings.ReplaceAll(putMsg, "\n", "\n    ") + `
+        }`},
+
+	"psend_init": {op: "REQUEST", start: Persistent, after: `
+        c.comm = mrl_comm(t, comm);
+        c.peer = mrl_peer(dest);
+        c.tag = mrl_tag(tag);` + follow("SEND", "mrl_count(partitions, false) * mrl_bytes(t, count, datatype, true)")},
+	"precv_init": {op: "REQUEST", start: Persistent, after: posted +
+		follow("RECV", "mrl_count(partitions, false) * mrl_bytes(t, count, datatype, true)")},
+	"pready":   {op: "REQUEST"},
+	"parrived": {op: "TEST", start: Immediate, after: "\n        c.flags |= *(const int *)flag ? MRL_HIT : 0;"},
+
+	"wait": {op: "WAIT", before: ours + "\n    " + holdOne, write: "at = mrl_complete(t, held, status, at);", failed: "mrl_request_keep(held);"},
+	"test": {op: "TEST", start: Immediate, before: ours + "\n    " + holdOne,
+		after: "\n        c.flags |= *(const int *)flag ? MRL_HIT : 0;",
+		write: "if (c.flags & MRL_HIT)\n        at = mrl_complete(t, held, status, at);\n    else\n        mrl_request_keep(held);", failed: "mrl_request_keep(held);"},
+	"get_status": {op: "TEST", start: Immediate, after: "\n        c.flags |= *(const int *)flag ? MRL_HIT : 0;"},
+	"waitall": {op: "WAIT", before: holdAll("count") + statusAll,
+		write:  "at = mrl_complete_all(t, held, n, array_of_statuses, at);",
+		failed: "mrl_keep_all(held, n);"},
+	"testall": {op: "TEST", start: Immediate, before: holdAll("count") + statusAll,
+		after:  "\n        c.flags |= *(const int *)flag ? MRL_HIT : 0;",
+		write:  "if (c.flags & MRL_HIT)\n        at = mrl_complete_all(t, held, n, array_of_statuses, at);\n    else\n        mrl_keep_all(held, n);",
+		failed: "mrl_keep_all(held, n);"},
+	"waitany": {op: "WAIT", before: ours + "\n    " + holdAll("count"),
+		write: completeOne, failed: "mrl_keep_all(held, n);"},
+	"testany": {op: "TEST", start: Immediate, before: ours + "\n    " + holdAll("count"),
+		after: "\n        c.flags |= *(const int *)flag ? MRL_HIT : 0;",
+		write: completeOne, failed: "mrl_keep_all(held, n);"},
+	"waitsome": {op: "WAIT", before: holdAll("incount") + statusAll,
+		write: completeSome, failed: "mrl_keep_all(held, n);"},
+	"testsome": {op: "TEST", start: Immediate, before: holdAll("incount") + statusAll,
+		after: "\n        c.flags |= *(const int *)outcount > 0 ? MRL_HIT : 0;",
+		write: completeSome, failed: "mrl_keep_all(held, n);"},
+	"start": {op: "REQUEST", start: Immediate, write: "at = mrl_started(t, mrl_handle_at(request, 0), &c, at);"},
+	"startall": {op: "REQUEST", start: Immediate,
+		write: "for (int64_t i = 0; i < (int)count; i++)\n        at = mrl_started(t, mrl_handle_at(array_of_requests, i), &c, at);"},
+	"cancel": {op: "REQUEST"},
+	"request_free": {op: "REQUEST", before: holdOne, write: "mrl_request_drop(held);",
+		failed: "mrl_request_keep(held);"},
+	"grequest": {op: "REQUEST", start: Immediate, after: follow("OTHER", "0")},
+
+	"barrier":  {op: "BARRIER", after: collective},
+	"n_to_n":   {op: "N_TO_N", after: collective},
+	"one_to_n": {op: "ONE_TO_N", after: collective},
+	"n_to_one": {op: "N_TO_ONE", after: collective},
+	"scan":     {op: "SCAN", after: collective},
+	"neighbor": {op: "NEIGHBOR", after: collective},
+
+	"put":   {op: "PUT", after: target + "\n        " + notNull + "\n            c.out = " + origin + ";"},
+	"get":   {op: "GET", after: target + "\n        " + notNull + "\n            c.in = " + origin + ";"},
+	"fetch": {op: "FETCH", after: target + "\n        " + notNull + "{\n            c.out = $fetchout;\n            c.in = $fetchin;\n        }"},
+	"rput": {op: "PUT", start: Immediate, after: target + "\n        " + notNull + "\n            c.out = " + origin + ";" +
+		follow("RMA", "0")},
+	"rget": {op: "GET", start: Immediate, after: target + "\n        " + notNull + "\n            c.in = " + origin + ";" +
+		follow("RMA", "0")},
+	"rfetch": {op: "FETCH", start: Immediate, after: target + "\n        " + notNull +
+		"{\n            c.out = $fetchout;\n            c.in = $fetchin;\n        }" + follow("RMA", "0")},
+	"fence":    {op: "FENCE", after: onWindow},
+	"rma_sync": {op: "RMA_SYNC", after: onWindow + "$rank"},
+	"win_create": {op: "WINDOW", after: "\n        c.comm = mrl_comm(t, comm);" +
+		"\n        mrl_map_put(&mrl_windows, mrl_handle(mrl_handle_at(win, 0)), c.comm);"},
+	"win_free": {op: "WINDOW", before: "uint32_t on = mrl_map_get(&mrl_windows, mrl_handle(mrl_handle_at(win, 0)));",
+		after: "\n        c.comm = on;"},
+
+	"file_open": {op: "FILE_OTHER", after: "\n        c.comm = mrl_comm(t, comm);\n        mrl_map_put(&mrl_files, *(const mrl_word *)fh, c.comm);"},
+	"file_close": {op: "FILE_OTHER", before: "uint32_t on = mrl_map_get(&mrl_files, *(const mrl_word *)fh);",
+		after: "\n        c.comm = on;"},
+	"file_other": {op: "FILE_OTHER", after: "$onfile"},
+	"file_read":  {op: "FILE_READ", before: ours, after: onFile + "\n        bool cancelled;\n        c.in = mrl_status_bytes(status, &cancelled);"},
+	"file_write": {op: "FILE_WRITE", before: ours, after: onFile + "\n        bool cancelled;\n        c.out = mrl_status_bytes(status, &cancelled);"},
+	"file_iread": {op: "FILE_READ", start: Immediate, after: onFile + follow("FILE", "0")},
+	"file_iwrite": {op: "FILE_WRITE", start: Immediate, after: onFile +
+		"\n        c.out = mrl_bytes(t, count, datatype, $wide);" + follow("OTHER", "0")},
+	"file_begin":     {op: "FILE_OTHER", start: Immediate, after: onFile},
+	"file_read_end":  {op: "FILE_READ", before: ours, after: onFile + "\n        bool cancelled;\n        c.in = mrl_status_bytes(status, &cancelled);"},
+	"file_write_end": {op: "FILE_WRITE", before: ours, after: onFile + "\n        bool cancelled;\n        c.out = mrl_status_bytes(status, &cancelled);"},
+
+	"comm_create": {op: "COMM", after: "\n        c.comm = mrl_comm(t, comm);\n        mrl_comm_made(t, comm, mrl_handle_at(newcomm, 0), $bygroup);"},
+	"comm_idup": {op: "COMM", start: Immediate, after: "\n        c.comm = mrl_comm(t, comm);\n        c.tag = (int32_t)mrl_comm_ordinal(c.comm);" +
+		follow("COMM", "(int64_t)newcomm") + "\n        c.tag = 0;"},
+	"comm_born": {op: "COMM", after: "\n        mrl_comm_made(t, 0, mrl_handle_at(newcomm, 0), true);"},
+	"comm_free": {op: "COMM", before: "uint32_t on = mrl_map_get(&mrl_comms, mrl_handle(mrl_handle_at(comm, 0)));",
+		after: "\n        c.comm = on;\n        mrl_comm_freed(on);"},
+
+	"type":      {op: "DATATYPE"},
+	"type_free": {op: "DATATYPE", after: "\n        atomic_fetch_add(&mrl.epoch, 1);"},
+	"local":     {op: "LOCAL"},
+	"hand":      {op: "NONE"},
+}
+
+const (
+	twoWayRequest = `
+        struct mrl_call incoming = c;
+        incoming.peer = mrl_peer(source);
+        incoming.tag = mrl_tag(recvtag);
+        c.flags |= mrl_follow(t, &incoming, request, MRL_REQ_RECV, MRL_REQ_ACTIVE, 0);`
+	collective = `
+        c.comm = mrl_comm(t, comm);
+        c.flags = MRL_COLLECTIVE;$root$bytes$startcollective`
+	completeOne  = "at = mrl_complete_some(t, held, n, (const int *)index, 1, status, at);"
+	completeSome = "at = mrl_complete_some(t, held, n, (const int *)array_of_indices, *(const int *)outcount, array_of_statuses, at);"
+)
+
+func holdAll(count string) string {
+	return "int64_t n = (int)" + count + ";\n    struct mrl_scratch *held = mrl_hold_all(n, array_of_requests);\n"
+}
+
+func wrapper(f Function) string {
+	s := shapes[f.Shape]
+	declared := make([]string, len(f.Params))
+	for i, p := range f.Params {
+		declared[i] = "mrl_word " + p
+	}
+	call := fmt.Sprintf("((mrl_taking_%d *)mrl_next(MRL_FN_%s))(%s)", len(f.Params), f.Name, strings.Join(f.Params, ", "))
+
+	var b strings.Builder
+	fmt.Fprintf(&b, "MRL_EXPORT int %s(%s)\n{\n", f.Name, strings.Join(declared, ", "))
+	b.WriteString("    struct mrl_thread *t = mrl_enter();\n    if (unlikely(!t))\n        return " + call + ";\n")
+	if s.before != "" {
+		b.WriteString("    " + strings.TrimRight(s.before, "\n ") + "\n")
+	}
+	b.WriteString("    uint64_t start = mrl_start(t);\n")
+	b.WriteString("    int rc = " + call + ";\n")
+	b.WriteString("    uint64_t end = mrl_stop(t, start);\n")
+	b.WriteString("    if (unlikely(rc)) {\n")
+	if s.failed != "" {
+		b.WriteString("        " + s.failed + "\n")
+	}
+	fmt.Fprintf(&b, "        return mrl_failed(t, MRL_FN_%s, MRL_SITE, start, end, rc);\n    }\n", f.Name)
+	fmt.Fprintf(&b, "    struct mrl_call c = {.start = start, .end = end, .peer = MRL_NO_PEER, .path = mrl_path(t, MRL_FN_%s, MRL_SITE)};\n", f.Name)
+	if s.after != "" {
+		b.WriteString("    mrl_check_caches(t);" + strings.ReplaceAll(s.after, "\n    ", "\n") + "\n")
+	}
+	b.WriteString("    uint64_t at = mrl_write(t, &c);\n")
+	if s.write != "" {
+		b.WriteString("    " + s.write + "\n")
+	}
+	b.WriteString("    mrl_commit(t, at);\n    return rc;\n}\n")
+	return fill(b.String(), f)
+}
+
+// fill replaces what depends on the function rather than on its shape.
+func fill(text string, f Function) string {
+	startSend, startCollective, followFlags := "", "", "MRL_REQ_ACTIVE"
+	switch f.Start {
+	case Persistent:
+		followFlags = "MRL_REQ_PERSISTENT"
+		startSend = "\n        int64_t bytes = c.out;\n        c.out = 0;" + follow("SEND", "bytes")
+		startCollective = follow("COLLECTIVE", "c.out") + "\n        c.out = c.in = 0;"
+	case Immediate:
+		startSend = follow("SEND", "c.out")
+		startCollective = follow("COLLECTIVE", "c.out")
+	}
+	root, rank, onfile := "", "", ""
+	if f.Has("root") {
+		root = "\n        c.peer = mrl_peer(root);\n        unsigned part = mrl_part(c.comm, c.peer);"
+	}
+	if f.Has("rank") {
+		rank = "\n        c.peer = mrl_peer(rank);"
+	}
+	if f.Has("fh") {
+		onfile = onFile
+	}
+	fetchOut, fetchIn := "mrl_type_size(t, datatype)", "mrl_type_size(t, datatype)"
+	if f.Has("origin_count") {
+		fetchOut, fetchIn = origin, "mrl_bytes(t, result_count, result_datatype, $wide)"
+	}
+	r := strings.NewReplacer("$startsend", startSend, "$startcollective", startCollective, "$root", root,
+		"$rank", rank, "$onfile", onfile, "$fetchout", fetchOut, "$fetchin", fetchIn, "$bytes", byteCounts(f),
+		"$bygroup", fmt.Sprint(f.Name == "MPI_Comm_create_group"))
+	// Replacements may themselves contain the last two.
+	return strings.NewReplacer("$follow", followFlags, "$wide", fmt.Sprint(f.Wide)).Replace(r.Replace(text))
+}
+
+// byteCounts writes the statements that set c.out and c.in from the table's out=, in=, place=, inplace=.
+func byteCounts(f Function) string {
+	var b strings.Builder
+	for _, side := range []struct{ field, key, place, buffer string }{
+		{"out", "out", "place", "sendbuf"}, {"in", "in", "inplace", "recvbuf"},
+	} {
+		spec, ok := f.Bytes[side.key]
+		if !ok {
+			continue
+		}
+		value := expression(spec, f)
+		if place, ok := f.Bytes[side.place]; ok {
+			value = fmt.Sprintf("(intptr_t)%s == mrl_abi.in_place ? %s : %s", side.buffer, expression(place, f), value)
+		}
+		fmt.Fprintf(&b, "\n        c.%s = %s;", side.field, value)
+	}
+	return b.String()
+}
+
+var term = regexp.MustCompile(`^(\w+)(?:\[(\w+)\])?\*(\w+)(?:\*(\w+))?(?:@(\w+))?$`)
+
+// expression turns COUNT*TYPE, COUNT*TYPE*n, COUNTS[n]*TYPE, COUNTS[n]*TYPES or COUNTS[me]*TYPE into C.
+func expression(spec string, f Function) string {
+	m := term.FindStringSubmatch(spec)
+	if m == nil {
+		log.Fatalf("functions.txt:%d: cannot read byte count %q", f.Line, spec)
+	}
+	count, index, typ, times, when := m[1], m[2], m[3], m[4], m[5]
+	for _, p := range []string{count, typ} {
+		if !f.Has(p) {
+			log.Fatalf("functions.txt:%d: %s has no parameter %q", f.Line, f.Name, p)
+		}
+	}
+	number := map[string]string{"n": "mrl_comm_n(c.comm)", "sources": "mrl_comm_sources(comm, c.comm)",
+		"destinations": "mrl_comm_destinations(comm, c.comm)"}
+	var value string
+	switch {
+	case index == "" && times == "":
+		value = fmt.Sprintf("mrl_bytes(t, %s, %s, $wide)", count, typ)
+	case index == "":
+		value = fmt.Sprintf("mrl_bytes(t, %s, %s, $wide) * %s", count, typ, number[times])
+	case index == "me":
+		value = fmt.Sprintf("mrl_count_at(%s, mrl_comm_me(c.comm), $wide) * mrl_type_size(t, %s)", count, typ)
+	case strings.HasSuffix(typ, "types"):
+		value = fmt.Sprintf("mrl_sum_types(t, %s, %s, %s, $wide)", count, typ, number[index])
+	default:
+		value = fmt.Sprintf("mrl_sum(%s, %s, $wide) * mrl_type_size(t, %s)", count, number[index], typ)
+	}
+	if f.Has("root") {
+		part := map[string]string{"": "MRL_PART_MEMBER", "root": "MRL_PART_ROOT", "leaf": "MRL_PART_LEAF"}[when]
+		value = fmt.Sprintf("(part & %s ? %s : 0)", part, value)
+	}
+	return value
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Function is one entry point, with the variants of the table written out.
+type Function struct {
+	Name   string
+	Shape  string
+	Params []string
+	Bytes  map[string]string // out, in, place, inplace: how many bytes a collective moves
+	Wide   bool              // a large-count binding
+	Start  Start
+	Line   int
+}
+
+// Start says when the operation begins and ends.
+type Start int
+
+const (
+	Blocking   Start = iota // within the call
+	Immediate               // begins here, completes elsewhere
+	Persistent              // is prepared here
+)
+
+// Table is functions.txt.
+type Table struct {
+	Functions []Function
+	Left      []Left
+}
+
+// Left is a pattern of functions that are not intercepted, and why.
+type Left struct{ Pattern, Reason string }
+
+var row = regexp.MustCompile(`^(\w+)\s+(MPI_\w+)\(([^)]*)\)\s*(.*)$`)
+
+// ReadTable parses a table; errors name file and line.
+func ReadTable(file string) (*Table, error) {
+	in, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	t := &Table{}
+	reason := ""
+	lines := bufio.NewScanner(in)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimRight(lines.Text(), " ")
+		switch {
+		case line == "" || line[0] == '#':
+		case strings.HasPrefix(line, "section "):
+			reason = ""
+		case strings.HasPrefix(line, "leave "):
+			reason = strings.Trim(strings.TrimPrefix(line, "leave "), `"`)
+		case line[0] == ' ' && reason != "":
+			for _, pattern := range strings.Fields(line) {
+				if _, err := path.Match(pattern, ""); err != nil {
+					return nil, fmt.Errorf("%s:%d: bad pattern %q", file, n, pattern)
+				}
+				t.Left = append(t.Left, Left{pattern, reason})
+			}
+		default:
+			m := row.FindStringSubmatch(line)
+			if m == nil {
+				return nil, fmt.Errorf("%s:%d: expected: shape MPI_Name(parameters) [+variant] [key=value]", file, n)
+			}
+			functions, err := expand(m[1], m[2], m[3], strings.Fields(m[4]), n)
+			if err != nil {
+				return nil, fmt.Errorf("%s:%d: %v", file, n, err)
+			}
+			t.Functions = append(t.Functions, functions...)
+		}
+	}
+	return t, lines.Err()
+}
+
+// expand makes the functions that one row stands for.
+func expand(shape, name, params string, rest []string, line int) ([]Function, error) {
+	base := Function{Name: name, Shape: shape, Bytes: map[string]string{}, Line: line}
+	for _, p := range strings.Split(params, ",") {
+		if p = strings.TrimSpace(p); p != "" {
+			base.Params = append(base.Params, p)
+		}
+	}
+	if _, ok := shapes[shape]; !ok {
+		return nil, fmt.Errorf("unknown shape %q", shape)
+	}
+	var variants []string
+	for _, word := range rest {
+		key, value, isPair := strings.Cut(word, "=")
+		switch {
+		case isPair:
+			base.Bytes[key] = value
+		case slices.Contains([]string{"+c", "+i", "+init"}, word):
+			variants = append(variants, word)
+		default:
+			return nil, fmt.Errorf("unknown variant %q", word)
+		}
+	}
+	all := []Function{base}
+	if slices.Contains(variants, "+i") {
+		f := base
+		f.Name = "MPI_I" + strings.ToLower(name[4:5]) + name[5:]
+		f.Params = append(slices.Clone(base.Params), "request")
+		f.Start = Immediate
+		all = append(all, f)
+	}
+	if slices.Contains(variants, "+init") {
+		f := base
+		f.Name = name + "_init"
+		f.Params = slices.Clone(base.Params)
+		if !slices.Contains(base.Params, "dest") {
+			f.Params = append(f.Params, "info")
+		}
+		f.Params = append(f.Params, "request")
+		f.Start = Persistent
+		all = append(all, f)
+	}
+	// Shapes that are non-blocking in themselves.
+	for i := range all {
+		switch {
+		case shapes[shape].start != Blocking:
+			all[i].Start = shapes[shape].start
+		}
+	}
+	if slices.Contains(variants, "+c") {
+		for _, f := range all {
+			if strings.HasPrefix(f.Name, "MPI_Barrier") {
+				continue
+			}
+			f.Name += "_c"
+			f.Wide = true
+			all = append(all, f)
+		}
+	}
+	return all, nil
+}
+
+// Has tells whether the function has a parameter of this name.
+func (f Function) Has(param string) bool { return slices.Contains(f.Params, param) }
+
+// Op is the C name of the operation class.
+func (f Function) Op() string { return "MRL_OP_" + shapes[f.Shape].op }
+
+// OpFlags is the C expression of enum mrl_op_flag.
+func (f Function) OpFlags() string {
+	return [...]string{"0", "MRL_NONBLOCKING", "MRL_PERSISTENT"}[f.Start]
+}

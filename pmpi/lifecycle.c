@@ -1,0 +1,199 @@
+/*
+ * Beginning and end: MPI_Init, MPI_Finalize, MPI_Abort, MPI_Pcontrol. Before MPI_Init the library is
+ * inert, and a process that never gets there never notices it.
+ */
+#include "calls.h"
+#include "transport.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static char library[256];
+
+/* Before the library's own initialisation. False: not to be measured. */
+static bool prepare(void)
+{
+    static bool prepared, wanted;
+    if (prepared)
+        return wanted;
+    prepared = true;
+    mrl_settings_read();
+    if (!mrl.settings.enable)
+        return false;
+    const char *missing;
+    if (!mrl_abi_recognise(library, sizeof library))
+        mrl_say("this MPI library is not one Marple knows, so nothing is measured: %s", library);
+    else if ((missing = mrl_pmpi_resolve()))
+        mrl_say("this MPI library lacks %s, so nothing is measured: %s", missing, library);
+    else
+        wanted = true;
+    if (wanted)
+        mrl_clock_choose();
+    return wanted;
+}
+
+static bool make_directory(const char *path)
+{
+    char raw[4096 + 8];
+    snprintf(raw, sizeof raw, "%s/raw", path);
+    if (mkdir(path, 0777) && errno != EEXIST)
+        return false;
+    return !mkdir(raw, 0777);
+}
+
+static const char *job_id(void)
+{
+    static const char *const variables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "JOB_ID", "COBALT_JOBID"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        if (getenv(variables[i]))
+            return getenv(variables[i]);
+    return NULL;
+}
+
+static void program_name(char *out, size_t size)
+{
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[n > 0 ? n : 0] = 0;
+    const char *slash = strrchr(path, '/');
+    snprintf(out, size, "%s", slash ? slash + 1 : "program");
+}
+
+/* Rank 0 makes the run directory; empty when it cannot. */
+static void choose_directory(char *out, size_t size)
+{
+    char cwd[4096], program[64], wanted[sizeof cwd + 1100];
+    if (!getcwd(cwd, sizeof cwd))
+        strcpy(cwd, ".");
+    program_name(program, sizeof program);
+    const char *set = mrl.settings.out, *job = job_id();
+    if (*set)
+        snprintf(wanted, sizeof wanted, "%s%s%s", *set == '/' ? "" : cwd, *set == '/' ? "" : "/", set);
+    else if (job)
+        snprintf(wanted, sizeof wanted, "%s/marple-%s-%.64s", cwd, program, job);
+    else
+        snprintf(wanted, sizeof wanted, "%s/marple-%s-%d", cwd, program, (int)getpid());
+    size_t length = strlen(wanted);
+    /* Several runs in one job, or in one place, get a number. */
+    for (int i = 2; i < 1000 && length < size - 5; i++) {
+        strcpy(out, wanted);
+        if (make_directory(out))
+            return;
+        if (errno != EEXIST)
+            break;
+        snprintf(wanted + length, sizeof wanted - length, "-%d", i);
+    }
+    mrl_say("cannot make the run directory %s: %s; the report will be printed but not kept", wanted, strerror(errno));
+    out[0] = 0;
+}
+
+/* All ranks have left MPI_Init: agree on a directory and begin. */
+static void begin(struct mrl_instant before, uint64_t init_ticks)
+{
+    int rank = 0, ranks = 1, provided = 0;
+    mrl_pmpi.Comm_rank(mrl_abi.comm_world, &rank);
+    mrl_pmpi.Comm_size(mrl_abi.comm_world, &ranks);
+    mrl_pmpi.Query_thread(&provided);
+    mrl.concurrent = provided == mrl_abi.threads[3];
+
+    char directory[4096] = "";
+    if (!mrl_transport_open(rank, ranks, (double)mrl.settings.deadline)) {
+        mrl_say_here("not all ranks run under Marple; rank %d is not measured", rank);
+        return;
+    }
+    if (rank == 0)
+        choose_directory(directory, sizeof directory);
+    int32_t all = 1;
+    if (!mrl_transport_broadcast(directory, sizeof directory) || !mrl_requests_begin() || !mrl_begin(directory, rank, ranks))
+        return;
+    struct mrl_header *h = mrl.header;
+    h->init_ticks = init_ticks;
+    snprintf(h->library, sizeof h->library, "%.*s", (int)sizeof h->library - 1, library);
+    snprintf(h->mpi_name, sizeof h->mpi_name, "%s", mrl_abi.name);
+    for (uint32_t i = 0; i < 4; i++)
+        if (provided == mrl_abi.threads[i])
+            h->thread_level = i;
+    mrl_comms_begin();
+    if (!mrl_transport_least(&all))
+        return;
+    mrl_record(before);
+}
+
+MRL_EXPORT int MPI_Init(int *argc, char ***argv)
+{
+    bool wanted = prepare();
+    struct mrl_instant before = wanted ? mrl_instant_now() : (struct mrl_instant){0};
+    uint64_t start = wanted ? mrl_now() : 0;
+    int rc = ((int (*)(int *, char ***))mrl_next(MRL_FN_MPI_Init))(argc, argv);
+    if (wanted && !rc && !mrl.started)
+        begin(before, mrl_now() - start);
+    return rc;
+}
+
+MRL_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    bool wanted = prepare();
+    struct mrl_instant before = wanted ? mrl_instant_now() : (struct mrl_instant){0};
+    uint64_t start = wanted ? mrl_now() : 0;
+    int rc = ((int (*)(int *, char ***, int, int *))mrl_next(MRL_FN_MPI_Init_thread))(argc, argv, required, provided);
+    if (wanted && !rc && !mrl.started)
+        begin(before, mrl_now() - start);
+    return rc;
+}
+
+/* The wait for the last rank is MPI_Finalize's, and ends the measured time. */
+static void finish(uintptr_t site)
+{
+    if (!mrl.on)
+        mrl_phase(1);
+    struct mrl_thread *t = mrl_enter();
+    if (!t)
+        return;
+    mrl_close_regions(t);
+    struct mrl_call c = {.peer = MRL_NO_PEER, .start = mrl_start(t), .comm = mrl_comm(t, mrl_abi.comm_world)};
+    int32_t core = 1;
+    mrl_transport_patience(0);
+    bool together = mrl_transport_least(&core);
+    c.end = mrl_stop(t, c.start);
+    c.path = mrl_path(t, MRL_FN_MPI_Finalize, site);
+    mrl_commit(t, mrl_write(t, &c));
+    mrl_stop_recording(c.end);
+
+    mrl_transport_patience((double)mrl.settings.deadline);
+    core = mrl_core_ready();
+    if (together && mrl_transport_least(&core) && core)
+        mrl_end(mrl_transport());
+    else if (mrl.in_file)
+        mrl_say("the report is not complete; finish it with: marple recover %s", mrl.directory);
+    mrl_transport_close();
+}
+
+MRL_EXPORT int MPI_Finalize(void)
+{
+    if (mrl.started && !mrl.stopped && getpid() == mrl.pid)
+        finish(MRL_SITE);
+    return ((int (*)(void))mrl_next(MRL_FN_MPI_Finalize))();
+}
+
+MRL_EXPORT int MPI_Abort(mrl_word comm, mrl_word code)
+{
+    if (mrl.started && !mrl.stopped && getpid() == mrl.pid) {
+        mrl.on = false;
+        mrl.header->abort_code = (int32_t)code;
+        mrl.header->last = mrl_instant_now();
+        mrl.header->state = MRL_ABORTED;
+    }
+    return ((int (*)(mrl_word, mrl_word))mrl_next(MRL_FN_MPI_Abort))(comm, code);
+}
+
+/* Variadic, and the standard lets it do nothing: it is not passed on. */
+MRL_EXPORT int MPI_Pcontrol(const int level, ...)
+{
+    mrl_phase(level);
+    return 0;
+}

@@ -1,0 +1,63 @@
+/*
+ * The functions behind ours. The application's calls go on to the next MPI_X, which may be another
+ * tool's; Marple's own traffic uses PMPI_X.
+ */
+#ifndef MRL_NEXT_H
+#define MRL_NEXT_H
+
+#include "abi.h"
+#include "functions.gen.h"
+
+/* A symbol of the MPI library, however it was loaded; NULL if there is none. Ours are never found. */
+void *mrl_find(const char *symbol);
+
+/* The next definition of function f after ours; resolved at first use. */
+typedef void mrl_function(void);
+extern mrl_function *mrl_next_table[MRL_FUNCTIONS];
+mrl_function *mrl_resolve(enum mrl_function_id f);
+
+static inline mrl_function *mrl_next(enum mrl_function_id f)
+{
+    mrl_function *function = mrl_next_table[f];
+    return __builtin_expect(function != 0, 1) ? function : mrl_resolve(f);
+}
+
+/* The few functions Marple calls itself. X(name, parameters) */
+#define MRL_PMPI_USED(X)                                                                            \
+    X(Comm_rank, (mrl_word comm, int *rank))                                                        \
+    X(Comm_size, (mrl_word comm, int *size))                                                        \
+    X(Comm_remote_size, (mrl_word comm, int *size))                                                 \
+    X(Comm_test_inter, (mrl_word comm, int *flag))                                                  \
+    X(Comm_compare, (mrl_word a, mrl_word b, int *result))                                          \
+    X(Comm_idup, (mrl_word comm, mrl_word *newcomm, mrl_word *request))                             \
+    X(Comm_free, (mrl_word *comm))                                                                  \
+    X(Comm_group, (mrl_word comm, mrl_word *group))                                                 \
+    X(Comm_remote_group, (mrl_word comm, mrl_word *group))                                          \
+    X(Comm_set_errhandler, (mrl_word comm, mrl_word handler))                                       \
+    X(Group_free, (mrl_word *group))                                                                \
+    X(Group_translate_ranks, (mrl_word a, int n, const int *ranks, mrl_word b, int *translated))    \
+    X(Topo_test, (mrl_word comm, int *kind))                                                        \
+    X(Cartdim_get, (mrl_word comm, int *dims))                                                      \
+    X(Graph_neighbors_count, (mrl_word comm, int rank, int *count))                                 \
+    X(Dist_graph_neighbors_count, (mrl_word comm, int *in, int *out, int *weighted))                \
+    X(Type_size, (mrl_word type, int *size))                                                        \
+    X(Get_count, (const void *status, mrl_word type, int *count))                                   \
+    X(Test_cancelled, (const void *status, int *flag))                                              \
+    X(Query_thread, (int *provided))                                                                \
+    X(Isend, (const void *data, int count, mrl_word type, int to, int tag, mrl_word comm, mrl_word *request)) \
+    X(Irecv, (void *data, int count, mrl_word type, int from, int tag, mrl_word comm, mrl_word *request))     \
+    X(Test, (mrl_word *request, int *flag, void *status))                                           \
+    X(Cancel, (mrl_word *request))                                                                  \
+    X(Request_free, (mrl_word *request))
+
+struct mrl_pmpi {
+#define MRL_FIELD(name, parameters) int(*name) parameters;
+    MRL_PMPI_USED(MRL_FIELD)
+#undef MRL_FIELD
+};
+extern struct mrl_pmpi mrl_pmpi;
+
+/* Fills mrl_pmpi. Returns the name of a function that is missing, or NULL. */
+const char *mrl_pmpi_resolve(void);
+
+#endif

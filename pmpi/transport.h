@@ -1,0 +1,24 @@
+/*
+ * Messages between the ranks' Marples, over PMPI on a private communicator. No wait is without end:
+ * each has a deadline, after which the transport is broken and every later call fails at once.
+ */
+#ifndef MRL_TRANSPORT_H
+#define MRL_TRANSPORT_H
+
+#include "../cshim/core.h"
+#include "abi.h"
+
+/* Duplicates MPI_COMM_WORLD. Collective; false when not all ranks have joined by the deadline. */
+bool mrl_transport_open(int rank, int ranks, double seconds);
+const struct mrl_transport *mrl_transport(void);
+void mrl_transport_close(void);
+
+/* Deadline, in seconds, of each later wait; 0 waits as long as the other rank lives. */
+void mrl_transport_patience(double seconds);
+
+/* Bytes from rank 0 to all. */
+bool mrl_transport_broadcast(void *data, uint32_t size);
+/* Returns when all ranks have called it, with the least value any rank gave. False: broken. */
+bool mrl_transport_least(int32_t *value);
+
+#endif

@@ -1,0 +1,49 @@
+#!/bin/sh
+# Builds the mock MPI: build.sh OUTDIR
+#
+# MOCK_CFLAGS adds to the compiler's flags, for sanitizers. Every file is made
+# aside and renamed into place, so builds into one OUTDIR may overlap.
+set -eu
+
+mkdir -p "$1"
+out=$(cd "$1" && pwd)
+cd "$(dirname "$0")"
+new=$(mktemp -d "$out/.build.XXXXXX")
+trap 'rm -rf "$new"' EXIT
+
+library() { # file, soname, more flags
+    file=$1 soname=$2
+    shift 2
+    gcc -std=c11 -O1 -g -Wall -Wextra -Werror -fPIC -pthread -Iinclude "$@" ${MOCK_CFLAGS-} \
+        -shared -Wl,-soname,"$soname" -Wl,--version-script,lib/exports.map \
+        lib/*.c -o "$new/$file" -ldl
+}
+
+wrapper() { # name, directory and name of the library
+    cat >"$new/$1" <<END
+#!/bin/sh
+# Compiles and links for the mock MPI, wherever its directory has moved to.
+top=\$(cd "\$(dirname "\$0")/.." && pwd)
+exec gcc -I"\$top/include" "\$@" -L"\$top/$2" -Wl,-rpath,"\$top/$2" -l$3
+END
+    chmod +x "$new/$1"
+}
+
+library libmpi_abi.so libmpi_abi.so.1 &
+abi=$!
+library libforeignmpi.so libforeignmpi.so -DMOCK_FOREIGN \
+    '-DMOCK_LIBRARY_VERSION="Foreign MPI 1.0"' &
+foreign=$!
+go build -o "$new/mpirun" ./mockrun
+wait $abi
+wait $foreign
+ln -s libmpi_abi.so "$new/libmpi_abi.so.1"
+wrapper mpicc lib mpi_abi
+wrapper mpicc-foreign lib-foreign foreignmpi
+cp include/*.h "$new"
+
+mkdir -p "$out/include" "$out/lib" "$out/lib-foreign" "$out/bin"
+mv -f "$new"/*.h "$out/include"
+mv -f "$new"/libmpi_abi.* "$out/lib"
+mv -f "$new"/libforeignmpi.* "$out/lib-foreign"
+mv -f "$new"/mpi* "$out/bin"

@@ -1,0 +1,138 @@
+/* The clock of the rank, and what passes time on it.
+ *
+ * In virtual time the clock here is the true one between calls: a call takes it
+ * to the server and brings it back later or equal. It starts at 0 when MPI_Init
+ * returns and only the thread that called MPI_Init moves it by sleeping, so a
+ * tool's own threads sleep for real. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "internal.h"
+#include "mock.h"
+
+static const uint64_t second = 1000000000;
+
+static _Atomic uint64_t virtual_now;
+static _Atomic bool started;
+static pthread_t owner;
+
+__attribute__((constructor)) static void note_main_thread(void)
+{
+    owner = pthread_self();
+}
+
+void clock_start(void)
+{
+    owner = pthread_self();
+    started = true;
+}
+
+void clock_set(uint64_t now)
+{
+    virtual_now = now;
+}
+
+static void pass(uint64_t ns)
+{
+    if (started)
+        virtual_now += ns;
+}
+
+void clock_tick(void)
+{
+    pass(environment.tick);
+}
+
+static uint64_t read_clock(clockid_t id)
+{
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (uint64_t)t.tv_sec * second + (uint64_t)t.tv_nsec;
+}
+
+uint64_t clock_now(void)
+{
+    return environment.is_virtual ? virtual_now : read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t mock_now(void)
+{
+    return clock_now();
+}
+
+uint64_t marple_clock_external(void)
+{
+    return clock_now();
+}
+
+void mock_compute(uint64_t ns)
+{
+    if (environment.is_virtual) {
+        pass(ns);
+        return;
+    }
+    uint64_t end = read_clock(CLOCK_THREAD_CPUTIME_ID) + ns;
+    while (read_clock(CLOCK_THREAD_CPUTIME_ID) < end)
+        continue;
+}
+
+API_RETURNS(double, Wtime, void)
+{
+    return (double)clock_now() / (double)second;
+}
+
+API_RETURNS(double, Wtick, void)
+{
+    return 1.0 / (double)second;
+}
+
+static bool sleeps_virtually(void)
+{
+    return environment.is_virtual && pthread_equal(pthread_self(), owner);
+}
+
+int nanosleep(const struct timespec *request, struct timespec *remain)
+{
+    if (sleeps_virtually() && request->tv_sec >= 0 && request->tv_nsec >= 0 &&
+        request->tv_nsec < (long)second) {
+        pass((uint64_t)request->tv_sec * second + (uint64_t)request->tv_nsec);
+        return 0;
+    }
+    int (*next)(const struct timespec *, struct timespec *) = dlsym(RTLD_NEXT, "nanosleep");
+    return next(request, remain);
+}
+
+/* A sleep until a time of a real clock has no meaning in virtual time. */
+int clock_nanosleep(clockid_t id, int flags, const struct timespec *request,
+                    struct timespec *remain)
+{
+    if (sleeps_virtually() && !(flags & TIMER_ABSTIME))
+        return nanosleep(request, remain);
+    int (*next)(clockid_t, int, const struct timespec *, struct timespec *) =
+        dlsym(RTLD_NEXT, "clock_nanosleep");
+    return next(id, flags, request, remain);
+}
+
+int usleep(useconds_t us)
+{
+    if (sleeps_virtually()) {
+        pass((uint64_t)us * 1000);
+        return 0;
+    }
+    int (*next)(useconds_t) = dlsym(RTLD_NEXT, "usleep");
+    return next(us);
+}
+
+unsigned sleep(unsigned seconds)
+{
+    if (sleeps_virtually()) {
+        pass(seconds * second);
+        return 0;
+    }
+    unsigned (*next)(unsigned) = dlsym(RTLD_NEXT, "sleep");
+    return next(seconds);
+}
