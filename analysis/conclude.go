@@ -4,29 +4,16 @@
 package analysis
 
 import (
-	"marple/analysis/callgraph"
 	"marple/analysis/diagnosis"
+	"marple/analysis/names"
 	"marple/analysis/profile"
 	"marple/analysis/report"
 	"marple/analysis/run"
 )
 
-// Where the analysis runs.
-type Where int
-
-const (
-	InProcess Where = iota // inside the application: memory and time are its own
-	Afterwards
-)
-
-type hex struct{}
-
-func (hex) Name(m callgraph.Module, offset uint64) (string, string, int) { return "", "", 0 }
-func (hex) Notes(m callgraph.Module) []string                            { return nil }
-
 // Conclude turns a merged profile into a run with its findings.
-func Conclude(p *profile.Profile, where Where) *run.Run {
-	r := run.New(p, hex{})
+func Conclude(p *profile.Profile, budget names.Budget) *run.Run {
+	r := run.New(p, names.Of(&p.Graph, budget))
 	r.Findings = diagnosis.Find(r)
 	return r
 }

@@ -9,6 +9,7 @@ import (
 	"sort"
 
 	"marple/analysis/event"
+	"marple/analysis/names"
 	"marple/analysis/profile"
 	"marple/analysis/run"
 )
@@ -59,7 +60,7 @@ func Recover(directory string) (r *run.Run, problems []error, err error) {
 		}
 		level = next
 	}
-	return Conclude(level[0], Afterwards), problems, nil
+	return Conclude(level[0], names.Host), problems, nil
 }
 
 // readProcess reads a record file and aggregates what the process did not get to. With an error, what was

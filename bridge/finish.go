@@ -22,6 +22,7 @@ import (
 
 	"marple/analysis"
 	"marple/analysis/event"
+	"marple/analysis/names"
 	"marple/analysis/profile"
 )
 
@@ -53,7 +54,7 @@ func (m mpi) Receive(from int) ([]byte, error) {
 }
 
 //export marple_core_finish
-func marple_core_finish(handle C.uint64_t, f *C.struct_mrl_finish) (result C.int) {
+func marple_core_finish(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C.int) {
 	defer guard(&result)
 	if find(handle) == nil || f == nil || f.base == nil || f.size < event.TablesSize {
 		return C.MRL_CORE_BROKEN
@@ -92,7 +93,7 @@ func process(f *C.struct_mrl_finish) (*event.Process, error) {
 // conclude is rank 0's part: report, and keep.
 func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
 	directory := C.GoString(f.directory)
-	r := analysis.Conclude(merged, analysis.InProcess)
+	r := analysis.Conclude(merged, names.Guest)
 	text := analysis.Report(r, directory)
 	switch f.report {
 	case C.MRL_REPORT_STDERR:

@@ -39,17 +39,19 @@ type session struct {
 	consumer [C.MRL_CORE_THREADS]*event.Aggregator // by thread, each used by one caller at a time
 }
 
-// current is the session of the last open, so that handing over a batch takes no lock.
-var current atomic.Pointer[struct {
-	handle uint64
+// opened is the last session, so that handing over a batch takes no lock.
+type opened struct {
+	handle unsafe.Pointer
 	*session
-}]
+}
 
-func find(handle C.uint64_t) *session {
-	if c := current.Load(); c != nil && c.handle == uint64(handle) {
-		return c.session
+var last atomic.Pointer[opened]
+
+func find(handle unsafe.Pointer) *session {
+	if o := last.Load(); o != nil && o.handle == handle {
+		return o.session
 	}
-	s, _ := pointer.Restore(unsafe.Pointer(uintptr(handle))).(*session)
+	s, _ := pointer.Restore(handle).(*session)
 	return s
 }
 
@@ -61,22 +63,19 @@ func guard(result *C.int) {
 }
 
 //export marple_core_open
-func marple_core_open(version C.uint32_t, base unsafe.Pointer, size C.uint64_t) (handle C.uint64_t) {
+func marple_core_open(version C.uint32_t, base unsafe.Pointer, size C.uint64_t) (handle unsafe.Pointer) {
 	defer func() { recover() }()
 	if version != C.MRL_CORE_VERSION || base == nil || size < event.TablesSize {
-		return 0
+		return nil
 	}
 	s := &session{tables: unsafe.Slice((*byte)(base), int(size))}
-	h := uint64(uintptr(pointer.Save(s)))
-	current.Store(&struct {
-		handle uint64
-		*session
-	}{h, s})
-	return C.uint64_t(h)
+	h := pointer.Save(s)
+	last.Store(&opened{h, s})
+	return h
 }
 
 //export marple_core_consume
-func marple_core_consume(handle C.uint64_t, index C.uint32_t, block unsafe.Pointer, size C.uint64_t) (result C.int) {
+func marple_core_consume(handle unsafe.Pointer, index C.uint32_t, block unsafe.Pointer, size C.uint64_t) (result C.int) {
 	defer guard(&result)
 	s := find(handle)
 	if s == nil || block == nil || size < event.ThreadSpan || int(index) >= len(s.consumer) {

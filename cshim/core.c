@@ -37,7 +37,7 @@ enum { FAULTS = sizeof faults / sizeof *faults };
 
 static struct {
     _Atomic int state;
-    uint64_t session;
+    void *session;
     mrl_core_open_fn *open;
     mrl_core_consume_fn *consume;
     mrl_core_finish_fn *finish;

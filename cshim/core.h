@@ -40,8 +40,8 @@ struct mrl_finish {
 #define MRL_CORE_OPEN "marple_core_open"
 #define MRL_CORE_CONSUME "marple_core_consume"
 #define MRL_CORE_FINISH "marple_core_finish"
-typedef uint64_t mrl_core_open_fn(uint32_t version, void *base, uint64_t size);
-typedef int mrl_core_consume_fn(uint64_t session, uint32_t thread, void *block, uint64_t size);
-typedef int mrl_core_finish_fn(uint64_t session, struct mrl_finish *finish);
+typedef void *mrl_core_open_fn(uint32_t version, void *base, uint64_t size); /* a session, or NULL */
+typedef int mrl_core_consume_fn(void *session, uint32_t thread, void *block, uint64_t size);
+typedef int mrl_core_finish_fn(void *session, struct mrl_finish *finish);
 
 #endif

@@ -29,19 +29,24 @@ MRL_COLD void mrl_forget(struct mrl_thread *t)
 
 MRL_COLD int64_t mrl_type_miss(struct mrl_thread *t, mrl_word type)
 {
-    int size = 0;
-    if (mrl_pmpi.Type_size(type, &size) || size < 0)
-        size = 0; /* larger than an int can say: MPI_UNDEFINED */
+    int narrow = 0;
+    int64_t size = mrl_pmpi.Type_size(type, &narrow) ? 0 : narrow;
+    int (*wide)(mrl_word, int64_t *) = mrl_pmpi.Type_size_c ? mrl_pmpi.Type_size_c : mrl_pmpi.Type_size_x;
+    if (size < 0 && (!wide || wide(type, &size))) /* MPI_UNDEFINED: larger than an int can say */
+        size = 0;
     t->types[(type ^ type >> 6) & (MRL_TYPES - 1)] = (struct mrl_type){.handle = type, .size = size};
     return size;
 }
 
 int64_t mrl_status_ask(mrl_word status, bool *cancelled)
 {
-    int count = 0, flag = 0;
+    int narrow = 0, flag = 0;
     const void *s = (const void *)(uintptr_t)status;
     *cancelled = !mrl_pmpi.Test_cancelled(s, &flag) && flag;
-    return !mrl_pmpi.Get_count(s, mrl_abi.byte, &count) && count > 0 ? count : 0;
+    int64_t count = mrl_pmpi.Get_count(s, mrl_abi.byte, &narrow) ? 0 : narrow;
+    if (count < 0 && (!mrl_pmpi.Get_count_c || mrl_pmpi.Get_count_c(s, mrl_abi.byte, &count)))
+        count = 0;
+    return count > 0 ? count : 0;
 }
 
 /* Puts what does not fit the record at `at`, or is rarely there, before it. */

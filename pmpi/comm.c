@@ -189,12 +189,13 @@ void mrl_comm_freed(uint32_t index)
 static void read_topology(struct mrl_comm *c, mrl_word handle)
 {
     int kind = 0, in = 0, out = 0, weighted;
-    mrl_pmpi.Topo_test(handle, &kind);
-    if (kind == mrl_abi.cart && !mrl_pmpi.Cartdim_get(handle, &in))
+    if (mrl_pmpi.Topo_test)
+        mrl_pmpi.Topo_test(handle, &kind);
+    if (kind == mrl_abi.cart && mrl_pmpi.Cartdim_get && !mrl_pmpi.Cartdim_get(handle, &in))
         in = out = 2 * in;
-    else if (kind == mrl_abi.graph && !mrl_pmpi.Graph_neighbors_count(handle, c->rank, &in))
+    else if (kind == mrl_abi.graph && mrl_pmpi.Graph_neighbors_count && !mrl_pmpi.Graph_neighbors_count(handle, c->rank, &in))
         out = in;
-    else if (kind == mrl_abi.dist_graph)
+    else if (kind == mrl_abi.dist_graph && mrl_pmpi.Dist_graph_neighbors_count)
         mrl_pmpi.Dist_graph_neighbors_count(handle, &in, &out, &weighted);
     c->sources = in;
     c->destinations = out;

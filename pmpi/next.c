@@ -75,11 +75,15 @@ __attribute__((cold)) mrl_function *mrl_resolve(enum mrl_function_id f)
 
 const char *mrl_pmpi_resolve(void)
 {
-#define RESOLVE(name, parameters)                               \
-    *(void **)&mrl_pmpi.name = mrl_find("PMPI_" #name); \
-    if (!mrl_pmpi.name)                                 \
-        return "PMPI_" #name;
+    const char *missing = NULL;
+#define RESOLVE(name, parameters) *(void **)&mrl_pmpi.name = mrl_find("PMPI_" #name);
+#define DEMAND(name, parameters) \
+    if (!mrl_pmpi.name)          \
+        missing = "PMPI_" #name;
     MRL_PMPI_USED(RESOLVE)
+    MRL_PMPI_USED(DEMAND)
+    MRL_PMPI_OPTIONAL(RESOLVE)
 #undef RESOLVE
-    return NULL;
+#undef DEMAND
+    return missing;
 }

@@ -36,10 +36,6 @@ static inline mrl_function *mrl_next(enum mrl_function_id f)
     X(Comm_set_errhandler, (mrl_word comm, mrl_word handler))                                       \
     X(Group_free, (mrl_word *group))                                                                \
     X(Group_translate_ranks, (mrl_word a, int n, const int *ranks, mrl_word b, int *translated))    \
-    X(Topo_test, (mrl_word comm, int *kind))                                                        \
-    X(Cartdim_get, (mrl_word comm, int *dims))                                                      \
-    X(Graph_neighbors_count, (mrl_word comm, int rank, int *count))                                 \
-    X(Dist_graph_neighbors_count, (mrl_word comm, int *in, int *out, int *weighted))                \
     X(Type_size, (mrl_word type, int *size))                                                        \
     X(Get_count, (const void *status, mrl_word type, int *count))                                   \
     X(Test_cancelled, (const void *status, int *flag))                                              \
@@ -50,14 +46,25 @@ static inline mrl_function *mrl_next(enum mrl_function_id f)
     X(Cancel, (mrl_word *request))                                                                  \
     X(Request_free, (mrl_word *request))
 
+/* Those that not every library has; NULL where missing. */
+#define MRL_PMPI_OPTIONAL(X)                                                         \
+    X(Topo_test, (mrl_word comm, int *kind))                                         \
+    X(Cartdim_get, (mrl_word comm, int *dims))                                       \
+    X(Graph_neighbors_count, (mrl_word comm, int rank, int *count))                  \
+    X(Dist_graph_neighbors_count, (mrl_word comm, int *in, int *out, int *weighted)) \
+    X(Type_size_x, (mrl_word type, int64_t *size))                                   \
+    X(Type_size_c, (mrl_word type, int64_t *size))                                   \
+    X(Get_count_c, (const void *status, mrl_word type, int64_t *count))
+
 struct mrl_pmpi {
 #define MRL_FIELD(name, parameters) int(*name) parameters;
     MRL_PMPI_USED(MRL_FIELD)
+    MRL_PMPI_OPTIONAL(MRL_FIELD)
 #undef MRL_FIELD
 };
 extern struct mrl_pmpi mrl_pmpi;
 
-/* Fills mrl_pmpi. Returns the name of a function that is missing, or NULL. */
+/* Fills mrl_pmpi. Returns the name of a function that is missing and not optional, or NULL. */
 const char *mrl_pmpi_resolve(void);
 
 #endif

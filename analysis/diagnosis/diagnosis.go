@@ -129,7 +129,7 @@ func imbalance(f *facts) *run.Finding {
 	finding := f.finding("imbalance", lost)
 	slow := slowRanks(worst, mean)
 	finding.Ranks = slow
-	finding.Title = fmt.Sprintf("%s %s longer than the others, which wait in MPI", words.Ranks(slow), words.Plural(len(slow), "computes", "compute"))
+	finding.Title = fmt.Sprintf("%s %s longer than the others, which wait in MPI", words.Sentence(words.Ranks(slow)), words.Plural(len(slow), "computes", "compute"))
 	finding.Where, finding.Node = worst.Name, worst.ID
 	finding.Model, finding.Factor = "bulk-synchronous", "load imbalance"
 	finding.Evidence = []run.Evidence{

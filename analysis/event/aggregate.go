@@ -242,8 +242,9 @@ func (a *Aggregator) some(ring *[records]record, at, end uint64) uint64 {
 		path := r.what.path()
 		e := &a.entries[a.calls[path&(callCache-1)]&(entriesMax-1)]
 		g := &a.entries[e.hint&(entriesMax-1)]
+		in := uint32(r.tag) & -(uint32(r.what>>56) & flagCollective) // flagCollective is 1
 		if e.key != uint64(r.what)&callMask || e.mark != call || g.key != gapKey(from, Edge(path)) || g.mark != gap ||
-			r.bytes-e.low >= e.span || a.unusual {
+			(r.bytes|in)-e.low >= e.span || a.unusual {
 			t.lastFrom, t.lastTick = from, last
 			a.other(r)
 			from, last = t.lastFrom, t.lastTick
@@ -255,11 +256,7 @@ func (a *Aggregator) some(ring *[records]record, at, end uint64) uint64 {
 		from, last = Edge(path), r.start+duration
 		e.add(duration)
 		if uint64(r.bytes)|uint64(r.what>>56) != 0 || e.moves > movesNothing {
-			in := uint64(0)
-			if r.what.flags()&flagCollective != 0 {
-				in = uint64(uint32(r.tag))
-			}
-			a.move(e, r, duration, uint64(r.bytes), in)
+			a.move(e, r, duration, uint64(r.bytes), uint64(in))
 		}
 	}
 	t.lastFrom, t.lastTick = from, last
@@ -281,7 +278,7 @@ func (a *Aggregator) call(r *record) {
 	} else if collective {
 		in = uint64(uint32(r.tag))
 	}
-	i := a.find(EntryCall, callKey(path, r.what.comm()), out)
+	i := a.find(EntryCall, callKey(path, r.what.comm()), out|in)
 	a.calls[path&(callCache-1)] = i
 	hint := a.gap(Edge(path), r.start)
 	e := a.touch(i)

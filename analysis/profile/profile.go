@@ -313,9 +313,11 @@ func (c *comms) pairs(rank int32) []Peer {
 		peer.Rank = rank
 		list = append(list, *peer)
 	}
-	slices.SortFunc(list, largestPeer)
+	sortPeers(list)
 	return list
 }
+
+func sortPeers(list []Peer) { slices.SortFunc(list, largestPeer) }
 
 func (p Peer) volume() uint64 { return p.Bytes[0] + p.Bytes[1] + p.Bytes[2] + p.Bytes[3] }
 

@@ -48,6 +48,12 @@ func (w *writer) line(format string, arguments ...any) {
 	w.WriteString(words.Fit(text, width) + "\n")
 }
 
+// row writes columns and a last one that gets what room is left.
+func (w *writer) row(last, format string, columns ...any) {
+	text := fmt.Sprintf(format, columns...)
+	w.line("%s%s", text, words.Fit(last, width-words.Width(text)))
+}
+
 // block writes a text wrapped at the right margin, with a hanging first line.
 func (w *writer) block(first, rest, text string) {
 	for i, line := range words.Wrap(text, width-words.Width(rest)) {
@@ -115,12 +121,13 @@ func (w *writer) efficiency() {
 	for _, part := range []struct {
 		name string
 		ns   uint64
-	}{{"useful", c.Useful}, {"MPI", c.MPI}, {"waiting for a core", c.OffCore}, {"recording off", c.Paused}, {"Marple", c.Own}} {
+	}{{"useful", c.Useful}, {"MPI", c.MPI - min(c.MPI, c.Waited)}, {"waiting for a core", c.OffCore + c.Waited},
+		{"recording off", c.Paused}, {"Marple", c.Own}} {
 		if part.ns > 0 && (part.ns*1000 >= c.Wall || part.name == "useful" || part.name == "MPI") {
 			parts = append(parts, fmt.Sprintf("%s %s", part.name, words.Percent(float64(part.ns)/float64(c.Wall))))
 		}
 	}
-	w.line("Time         %s of %s on all ranks", strings.Join(parts, ", "), words.Duration(float64(c.Wall)/1e9))
+	w.block("Core time    ", "             ", strings.Join(parts, ", "))
 }
 
 func (w *writer) functions() {
@@ -128,13 +135,13 @@ func (w *writer) functions() {
 		return
 	}
 	w.line("")
-	w.line("%-30s %12s %10s %7s %8s %8s", "MPI function", "calls", "time", "share", "mean", "B/call")
+	w.line("%-28s %12s %9s %7s %9s %9s", "MPI function", "calls", "time", "share", "per call", "B/call")
 	for i, f := range w.r.Functions {
 		if i == mostRows {
-			w.line("%d more functions", len(w.r.Functions)-mostRows)
+			w.line("… %s", words.Count(uint64(len(w.r.Functions)-mostRows), "more function", "more functions"))
 			break
 		}
-		w.line("%-30s %12s %10s %7s %8s %8s", words.Fit(f.Name, 30), words.Number(f.Calls), words.Duration(float64(f.Ns)/1e9),
+		w.line("%-28s %12s %9s %7s %9s %9s", words.Fit(f.Name, 28), words.Number(f.Calls), words.Duration(float64(f.Ns)/1e9),
 			words.Percent(f.Share), mean(float64(f.Ns)/1e9, f.Calls, words.Duration), mean(float64(f.Out+f.In), f.Calls, words.Size))
 	}
 }
@@ -154,53 +161,38 @@ type site struct {
 
 func (w *writer) sites() {
 	var sites []site
-	core := float64(0)
-	for _, f := range w.r.Functions {
-		if f.Share > 0 {
-			core = float64(f.Ns) / f.Share
-			break
-		}
-	}
-	var walk func(n *run.Node, where []string)
-	walk = func(n *run.Node, where []string) {
+	var walk func(n *run.Node, above string)
+	walk = func(n *run.Node, above string) {
 		if n.Kind == callgraph.KindMPI.String() {
-			sites = append(sites, site{n, strings.Join(where, " ← ")})
+			sites = append(sites, site{n, n.Name + above})
 		}
 		if n.Kind != callgraph.KindRoot.String() {
-			where = append([]string{n.Name}, where...)
+			above = " in " + n.Name + above
 		}
 		for _, c := range n.Children {
-			walk(c, where)
+			walk(c, above)
 		}
 	}
 	for _, root := range w.r.CallGraph {
-		walk(root, nil)
+		walk(root, "")
 	}
 	slices.SortStableFunc(sites, func(a, b site) int { return cmp.Compare(b.node.Exclusive.Sum, a.node.Exclusive.Sum) })
+	core := w.r.CoreTime()
 	if len(sites) == 0 || core == 0 {
 		return
 	}
 	w.line("")
-	w.line("%-18s %-25s %9s %7s  %s", "MPI call site", "", "calls", "share", "ranks: least, mean, most")
+	w.line("%5s %11s  %9s %15s  %s", "share", "calls", "mean/rank", "most (rank)", "call site")
 	for i, s := range sites {
 		if i == mostRows {
-			w.line("%d more call sites", len(sites)-mostRows)
+			w.line("… %s", words.Count(uint64(len(sites)-mostRows), "more call site", "more call sites"))
 			break
 		}
 		n := s.node
-		spread := fmt.Sprintf("%s %s %s", words.Duration(leastOver(n, w.r)), words.Duration(float64(n.Exclusive.Sum)/1e9/float64(max(w.r.Measured, 1))),
-			words.Duration(float64(n.Exclusive.Max)/1e9))
-		w.line("%-18s %-25s %9s %7s  %s", words.Fit(n.Name, 18), words.Fit(s.where, 25), words.Number(n.Calls.N),
-			words.Percent(float64(n.Exclusive.Sum)/core), spread)
+		most := fmt.Sprintf("%s (%d)", words.Duration(float64(n.Exclusive.Max)/1e9), n.Exclusive.MaxRank)
+		w.row(s.where, "%5s %11s  %9s %15s  ", words.Percent(float64(n.Exclusive.Sum-min(n.OffCore, n.Exclusive.Sum))/float64(core)),
+			words.Number(n.Calls.N), words.Duration(float64(n.Exclusive.Sum)/1e9/float64(max(w.r.Measured, 1))), most)
 	}
-}
-
-// leastOver is the least time over all measured ranks, in seconds: nothing, if some ranks never came here.
-func leastOver(n *run.Node, r *run.Run) float64 {
-	if int(n.Exclusive.N) < r.Measured {
-		return 0
-	}
-	return float64(n.Exclusive.Min) / 1e9
 }
 
 func (w *writer) communication() {

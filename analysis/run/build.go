@@ -42,7 +42,7 @@ func New(p *profile.Profile, names Namer) *Run {
 	slices.SortFunc(r.Hosts, func(x, y Host) int { return cmp.Compare(x.Name, y.Name) })
 	b.balance(r)
 	r.CallGraph = b.graph()
-	r.Functions = b.functions(coreTime(r.Core))
+	r.Functions = b.functions(r.CoreTime())
 	r.Communicators = b.communicators()
 	b.peers(r)
 	for _, m := range p.Graph.Modules {
@@ -101,8 +101,10 @@ func (b *Balance) add(x Balance) {
 	b.Own += x.Own
 }
 
-// coreTime is what shares are of: the time during which ranks had a core, or waited of their own accord.
-func coreTime(b Balance) uint64 {
+// CoreTime is what shares are of: the time during which ranks had a core, or waited of their own accord.
+func (r *Run) CoreTime() uint64 { return r.Core.coreTime() }
+
+func (b Balance) coreTime() uint64 {
 	return b.Wall - min(b.Wall, b.OffCore+b.Waited+b.Paused+b.Own)
 }
 
@@ -114,7 +116,7 @@ func Efficiencies(ranks []RankBalance) Efficiency {
 		sum.add(r.Balance)
 		most = max(most, r.Useful)
 	}
-	core, measured := float64(coreTime(sum)), float64(sum.Wall-sum.Paused-sum.Own)
+	core, measured := float64(sum.coreTime()), float64(sum.Wall-sum.Paused-sum.Own)
 	if core <= 0 || measured <= 0 {
 		return Efficiency{}
 	}
@@ -264,6 +266,7 @@ func newSizes(sizes []callgraph.Size) []Size {
 func (b *builder) functions(core uint64) []Function {
 	byName := map[string]*Function{}
 	ranks := map[string]map[int32]bool{}
+	waited := map[string]uint64{} // for a core, which is not part of core time
 	for i := range b.p.Graph.Nodes {
 		n := &b.p.Graph.Nodes[i]
 		if n.Kind != callgraph.KindMPI {
@@ -276,6 +279,7 @@ func (b *builder) functions(core uint64) []Function {
 		}
 		f.Calls += n.Calls.N
 		f.Ns += n.Calls.Sum
+		waited[n.Name] += n.Runnable
 		f.Out += n.Out
 		f.In += n.In
 		f.Fails += n.Failed
@@ -293,7 +297,7 @@ func (b *builder) functions(core uint64) []Function {
 		// Up to AllRanks ranks all are listed; beyond, the widest single path is what is known for certain.
 		f.Ranks = max(f.Ranks, len(ranks[name]))
 		if core > 0 {
-			f.Share = float64(f.Ns) / float64(core)
+			f.Share = float64(f.Ns-min(f.Ns, waited[name])) / float64(core)
 		}
 		list = append(list, *f)
 	}

@@ -4,6 +4,7 @@ package words
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -137,4 +138,10 @@ func Clean(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// Sentence begins with a capital letter.
+func Sentence(s string) string {
+	r, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[size:]
 }

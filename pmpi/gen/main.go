@@ -57,7 +57,7 @@ extern const struct mrl_function_fact mrl_function_facts[MRL_FUNCTIONS];
 
 func facts(t *Table) string {
 	var b strings.Builder
-	b.WriteString(generated + `#include "../../cshim/layout.h"
+	b.WriteString(generated + `#include "layout.h"
 #include "functions.gen.h"
 const struct mrl_function_fact mrl_function_facts[MRL_FUNCTIONS] = {
 `)

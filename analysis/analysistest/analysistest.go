@@ -1,0 +1,121 @@
+// Package analysistest makes runs for tests out of little scripts: what each rank does, one after the
+// other, in exact nanoseconds.
+package analysistest
+
+import (
+	"marple/analysis/callgraph"
+	"marple/analysis/event"
+	"marple/analysis/profile"
+	"marple/analysis/run"
+)
+
+// Rank is one rank's script in the making.
+type Rank struct {
+	Rank, Ranks int
+	now         uint64
+	w           *event.Writer
+	t           *event.ThreadWriter
+	world       uint16
+	module      uint32
+}
+
+// Compute lets time pass outside MPI, of which the given part is spent without a core, or blocked.
+func (r *Rank) Compute(ns uint64) { r.now += ns }
+
+// OffCore lets time pass outside MPI, ready to run but without a core.
+func (r *Rank) OffCore(ns uint64) {
+	r.t.Gap(ns, 0, 0)
+	r.now += ns
+}
+
+// Blocked lets time pass outside MPI, blocked in the system.
+func (r *Rank) Blocked(ns uint64) {
+	r.t.Gap(0, ns, 0)
+	r.now += ns
+}
+
+// Call makes an MPI call from a line of main.c. Path, Start and Comm of c are filled in.
+func (r *Rank) Call(line int, name string, op event.Op, flags event.OpFlags, c event.Call) {
+	site := r.w.Node(event.Node{Parent: r.t.Where(), Kind: event.NodeFrame, Key: uint64(line), Name: r.module})
+	c.Path, c.Start, c.Comm = r.w.MPI(site, name, op, flags), r.now, r.world
+	r.t.Call(c)
+	r.now += c.Duration
+}
+
+// Barrier takes the given time.
+func (r *Rank) Barrier(line int, ns uint64) {
+	r.Call(line, "MPI_Barrier", event.OpBarrier, 0, event.Call{Duration: ns, Peer: event.NoPeer, Collective: true})
+}
+
+// Send and Recv move bytes to or from another rank.
+func (r *Rank) Send(line, to int, bytes, ns uint64) {
+	r.Call(line, "MPI_Send", event.OpSend, 0, event.Call{Duration: ns, Peer: int32(to), Out: bytes})
+}
+func (r *Rank) Recv(line, from int, bytes, ns uint64) {
+	r.Call(line, "MPI_Recv", event.OpRecv, 0, event.Call{Duration: ns, Peer: int32(from), Out: bytes})
+}
+
+// Region runs a script inside a region.
+func (r *Rank) Region(name string, inside func()) {
+	r.t.Enter(r.w.Node(event.Node{Parent: r.t.Where(), Kind: event.NodeRegion, Name: r.w.String(name)}), r.now)
+	inside()
+	r.t.Exit(r.now)
+}
+
+// Profile runs the script for every rank on a host with this many cores, and merges. All ranks end with
+// the slowest, in MPI_Finalize.
+func Profile(ranks, cores int, script func(*Rank)) *profile.Profile {
+	var all []*Rank
+	var end uint64
+	for i := range ranks {
+		w := event.NewWriter(i, ranks)
+		h := w.Header()
+		copy(h.Program[:], "app")
+		copy(h.Library[:], "Test MPI 1.0")
+		copy(h.MPIName[:], "MPI-5 standard ABI")
+		copy(h.HostName[:], "node1")
+		h.Host, h.PID, h.First.WallNs = 1, uint32(100+i), 1_700_000_000_000_000_000
+		for c := range cores {
+			h.CPUs[c/64] |= 1 << (c % 64)
+		}
+		r := &Rank{Rank: i, Ranks: ranks, w: w, t: w.Thread(0, true), module: w.Module("/bin/app", []byte{0xab})}
+		r.world = w.Comm(event.Comm{ID: 9, Size: uint32(ranks), Rank: int32(i)}, "MPI_COMM_WORLD", []event.Run{{Stride: 1, Count: uint32(ranks)}})
+		script(r)
+		end = max(end, r.now)
+		all = append(all, r)
+	}
+	var merged *profile.Profile
+	for _, r := range all {
+		r.Call(999, "MPI_Finalize", event.OpFinalize, 0, event.Call{Duration: end - r.now, Peer: event.NoPeer})
+		p, err := r.w.Process(end)
+		if err != nil {
+			panic(err)
+		}
+		if own := profile.FromProcess(p); merged == nil {
+			merged = own
+		} else {
+			merged = profile.Merge(merged, own)
+		}
+	}
+	return merged
+}
+
+// Names says that offset n is line n of main in main.c.
+type Names struct{}
+
+func (Names) Name(_ callgraph.Module, offset uint64) (string, string, int) {
+	return "main", "/src/main.c", int(offset)
+}
+func (Names) Notes(callgraph.Module) []string { return nil }
+
+// Run is Profile as a run, without findings.
+func Run(ranks, cores int, script func(*Rank)) *run.Run {
+	return run.New(Profile(ranks, cores, script), Names{})
+}
+
+// Steps repeats a script.
+func Steps(n int, step func()) {
+	for range n {
+		step()
+	}
+}

@@ -1,0 +1,193 @@
+package callgraph
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"marple/analysis/event"
+)
+
+// random records a random run of regions and calls, and returns what the whole time was spent on.
+func random(t *rapid.T, rank int) (p *event.Process, spent map[Kind]uint64, whole uint64) {
+	w := event.NewWriter(rank, 4)
+	module := w.Module("/bin/app", []byte{1, 2, 3})
+	comm := w.Comm(event.Comm{ID: 9, Size: 4}, "MPI_COMM_WORLD", []event.Run{{First: 0, Stride: 1, Count: 4}})
+	begin := rapid.Uint64Range(0, 1000).Draw(t, "begin")
+	thread := w.Thread(begin, true)
+	now, depth := begin, 0
+	spent = map[Kind]uint64{}
+	for range rapid.IntRange(0, 40).Draw(t, "events") {
+		gap := rapid.Uint64Range(0, 1000).Draw(t, "gap")
+		var off, own uint64
+		if rapid.Bool().Draw(t, "interrupted") {
+			off = rapid.Uint64Range(0, gap).Draw(t, "off")
+			own = rapid.Uint64Range(0, gap-off).Draw(t, "own")
+			thread.Gap(off, 0, own)
+		}
+		now += gap
+		spent[KindGap] += gap - off - own
+		spent[KindOffCore] += off
+		spent[KindOwn] += own
+		switch what := rapid.IntRange(0, 4).Draw(t, "what"); {
+		case what == 0:
+			name := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "region")
+			thread.Enter(w.Node(event.Node{Parent: thread.Where(), Kind: event.NodeRegion, Name: w.String(name)}), now)
+			depth++
+		case what == 1 && depth > 0:
+			thread.Exit(now)
+			depth--
+		default:
+			site := w.Node(event.Node{Parent: thread.Where(), Kind: event.NodeFrame, Key: rapid.Uint64Range(1, 4).Draw(t, "site"), Name: module})
+			duration := rapid.Uint64Range(0, 1000).Draw(t, "duration")
+			thread.Call(event.Call{Path: w.MPI(site, "MPI_Barrier", event.OpBarrier, 0), Start: now, Duration: duration, Comm: comm, Peer: event.NoPeer, Collective: true})
+			now += duration
+			spent[KindMPI] += duration
+		}
+	}
+	tail := rapid.Uint64Range(0, 1000).Draw(t, "tail")
+	spent[KindGap] += tail
+	now += tail
+	p, err := w.Process(now)
+	require.NoError(t, err)
+	return p, spent, now - begin
+}
+
+// check holds a graph against its invariant.
+func check(t require.TestingT, g *Graph) {
+	children := g.Children()
+	seen := 0
+	var visit func(i int)
+	visit = func(i int) {
+		seen++
+		n := &g.Nodes[i]
+		sum := n.Exclusive.Sum
+		for _, c := range children[n.ID] {
+			sum += g.Nodes[c].Inclusive.Sum
+			require.Equal(t, n.ID, g.Nodes[c].Parent)
+			visit(c)
+		}
+		require.Equal(t, n.Inclusive.Sum, sum, "inclusive is exclusive and children")
+		require.Equal(t, n.Exclusive.N, n.Inclusive.N)
+	}
+	for i := range g.Nodes {
+		if i > 0 {
+			require.Less(t, g.Nodes[i-1].ID, g.Nodes[i].ID)
+		}
+		if g.Nodes[i].Kind == KindRoot {
+			visit(i)
+		}
+	}
+	require.Equal(t, len(g.Nodes), seen, "every node hangs below a root")
+}
+
+func TestEveryNanosecondIsChargedOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, spent, whole := random(t, 0)
+		g := FromProcess(p)
+		check(t, g)
+		require.Equal(t, whole, g.Find(Root).Inclusive.Sum, "the root's time is the measured time")
+		got := map[Kind]uint64{}
+		for _, n := range g.Nodes {
+			got[n.Kind] += n.Exclusive.Sum
+		}
+		for _, kind := range []Kind{KindGap, KindMPI, KindOffCore, KindOwn} {
+			require.Equal(t, spent[kind], got[kind], kind.String())
+		}
+	})
+}
+
+func TestMergingIsAssociativeAndCommutative(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var g [4]*Graph
+		for i := range g {
+			p, _, _ := random(t, i)
+			g[i] = FromProcess(p)
+		}
+		top := rapid.IntRange(1, 4).Draw(t, "ranks kept")
+		merge := func(a, b *Graph) *Graph { return Merge(a, b, top) }
+		chain := merge(merge(merge(g[0], g[1]), g[2]), g[3])
+		tree := merge(merge(g[3], g[1]), merge(g[2], g[0]))
+		require.Equal(t, chain, tree)
+		check(t, chain)
+	})
+}
+
+// Time between events belongs to the innermost region that both are in.
+func TestGapsBelongToTheRegionAroundThem(t *testing.T) {
+	w := event.NewWriter(0, 1)
+	thread := w.Thread(0, true)
+	call := func(start, duration uint64) {
+		site := w.Node(event.Node{Parent: thread.Where(), Kind: event.NodeFrame, Key: start})
+		thread.Call(event.Call{Path: w.MPI(site, "MPI_Barrier", event.OpBarrier, 0), Start: start, Duration: duration, Peer: event.NoPeer, Collective: true})
+	}
+	outer := w.Node(event.Node{Kind: event.NodeRegion, Name: w.String("outer")})
+	inner := w.Node(event.Node{Parent: outer, Kind: event.NodeRegion, Name: w.String("inner")})
+	thread.Enter(outer, 10) //  0..10 root
+	call(30, 5)             // 10..30 outer
+	thread.Enter(inner, 50) // 35..50 outer
+	call(57, 1)             // 50..57 inner
+	thread.Exit(60)         // 58..60 inner
+	thread.Exit(100)        // 60..100 outer
+	p, err := w.Process(105)
+	require.NoError(t, err) // 100..105 root
+	g := FromProcess(p)
+	check(t, g)
+	gaps := map[string]uint64{}
+	for _, n := range g.Nodes {
+		if n.Kind == KindGap {
+			gaps[g.Find(n.Parent).Name] += n.Exclusive.Sum
+		}
+	}
+	require.Equal(t, map[string]uint64{"": 15, "outer": 20 + 15 + 40, "inner": 7 + 2}, gaps)
+	for name, want := range map[string][2]uint64{"outer": {90, 90}, "inner": {10, 10}} {
+		for _, n := range g.Nodes {
+			if n.Kind == KindRegion && n.Name == name {
+				require.Equal(t, want[0], n.Inclusive.Sum, name)
+				require.Equal(t, want[1], n.Calls.Sum, "the invocation's own duration")
+			}
+		}
+	}
+}
+
+// Ranks with different call trees: a node stands for the ranks that have it.
+func TestRanksWithDifferentTrees(t *testing.T) {
+	graph := func(rank int, name string, duration uint64) *Graph {
+		w := event.NewWriter(rank, 2)
+		thread := w.Thread(0, true)
+		for i, n := range []string{"MPI_Barrier", name} {
+			thread.Call(event.Call{Path: w.MPI(0, n, event.OpBarrier, 0), Start: uint64(i) * duration, Duration: duration, Peer: event.NoPeer, Collective: true})
+		}
+		p, err := w.Process(2 * duration)
+		require.NoError(t, err)
+		return FromProcess(p)
+	}
+	g := Merge(graph(1, "MPI_Wait", 30), graph(0, "MPI_Bcast", 10), 8)
+	check(t, g)
+	ranks := map[string]uint64{}
+	for _, n := range g.Nodes {
+		if n.Kind == KindMPI {
+			ranks[n.Name] = n.Exclusive.N
+		}
+	}
+	require.Equal(t, map[string]uint64{"MPI_Barrier": 2, "MPI_Wait": 1, "MPI_Bcast": 1}, ranks)
+	barrier := g.Find((&Node{Parent: Root, Kind: KindMPI, Name: "MPI_Barrier"}).identity())
+	require.EqualValues(t, 20, barrier.Exclusive.Mean())
+	require.EqualValues(t, 10, barrier.Exclusive.Deviation())
+	require.EqualValues(t, 1, barrier.Exclusive.MaxRank)
+	require.EqualValues(t, 0, barrier.Exclusive.MinRank)
+}
+
+// A program that was killed has no end: its last known moment ends it.
+func TestTimeAfterTheLastEvent(t *testing.T) {
+	w := event.NewWriter(0, 1)
+	thread := w.Thread(100, true)
+	thread.Call(event.Call{Path: w.MPI(0, "MPI_Barrier", event.OpBarrier, 0), Start: 150, Duration: 10, Peer: event.NoPeer, Collective: true})
+	p, err := w.Process(0)
+	require.NoError(t, err)
+	p.Header().Last.Ticks = 400
+	g := FromProcess(p)
+	check(t, g)
+	require.EqualValues(t, 300, g.Find(Root).Inclusive.Sum)
+}

@@ -1,0 +1,138 @@
+package diagnosis
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"marple/analysis/analysistest"
+	"marple/analysis/event"
+)
+
+const ms = 1_000_000
+
+type rank = analysistest.Rank
+
+// Each ailment is shown with its size, and next to it a run without it that looks much the same.
+var ailments = []struct {
+	name   string
+	ranks  int
+	cores  int
+	script func(*rank)
+	want   []string // ids of the findings, the most expensive first
+	share  float64  // of the first
+	title  string
+	where  string
+	slow   []int
+}{
+	{name: "healthy", ranks: 4, cores: 4, script: func(r *rank) {
+		analysistest.Steps(100, func() { r.Compute(10 * ms); r.Barrier(20, ms/10) })
+	}},
+	{name: "healthy although ranks outnumber cores", ranks: 4, cores: 2, script: func(r *rank) {
+		analysistest.Steps(100, func() { r.OffCore(10 * ms); r.Barrier(19, 0); r.Compute(10 * ms); r.Barrier(20, 5*ms) })
+	}},
+	{name: "one slow rank", ranks: 4, cores: 4, script: func(r *rank) {
+		analysistest.Steps(100, func() {
+			extra := uint64(0)
+			if r.Rank == 2 {
+				extra = 10 * ms
+			}
+			r.Compute(10*ms + extra)
+			r.Barrier(20, 10*ms-extra)
+			r.Compute(5 * ms)
+			r.Barrier(30, 0)
+		})
+	}, want: []string{"imbalance"}, share: 0.3 * 99 / 100, slow: []int{2},
+		title: "Rank 2 computes longer than the others, which wait in MPI",
+		where: "between MPI_Barrier in main (main.c:30) and MPI_Barrier in main (main.c:20)"},
+	{name: "two slow ranks that wait for files", ranks: 8, cores: 8, script: func(r *rank) {
+		analysistest.Steps(50, func() {
+			if r.Rank < 2 {
+				r.Blocked(10 * ms)
+				r.Barrier(20, 0)
+			} else {
+				r.Barrier(20, 10*ms)
+			}
+			r.Compute(10 * ms)
+		})
+	}, want: []string{"imbalance"}, slow: []int{0, 1}},
+	{name: "a little imbalance", ranks: 4, cores: 4, script: func(r *rank) {
+		analysistest.Steps(100, func() {
+			extra := uint64(r.Rank) * ms / 10
+			r.Compute(10*ms + extra)
+			r.Barrier(20, 3*ms/10-extra)
+		})
+	}},
+	{name: "polling", ranks: 2, cores: 2, script: func(r *rank) {
+		analysistest.Steps(100, func() {
+			r.Compute(ms)
+			analysistest.Steps(500, func() {
+				r.Call(40, "MPI_Test", event.OpTest, event.Nonblocking, event.Call{Duration: 1000, Peer: event.NoPeer})
+			})
+		})
+	}, want: []string{"polling"}, share: 1. / 3, where: "MPI_Test in main (main.c:40)"},
+	{name: "tests that find something", ranks: 2, cores: 2, script: func(r *rank) {
+		analysistest.Steps(100, func() {
+			r.Compute(10 * ms)
+			analysistest.Steps(500, func() {
+				r.Call(40, "MPI_Test", event.OpTest, event.Nonblocking, event.Call{Duration: 1000, Hit: true, Peer: event.NoPeer})
+			})
+		})
+	}},
+	{name: "tiny messages", ranks: 2, cores: 2, script: func(r *rank) {
+		analysistest.Steps(100, func() {
+			r.Compute(ms)
+			analysistest.Steps(100, func() { r.Send(50, 1-r.Rank, 8, 1000); r.Recv(51, 1-r.Rank, 8, 1000) })
+		})
+	}, want: []string{"tiny-messages"}, share: 1. / 6, where: "MPI_Send in main (main.c:50)"},
+	{name: "the same in large messages", ranks: 2, cores: 2, script: func(r *rank) {
+		analysistest.Steps(100, func() {
+			r.Compute(ms)
+			r.Send(50, 1-r.Rank, 800, 20_000)
+			r.Recv(51, 1-r.Rank, 800, 20_000)
+		})
+	}},
+	{name: "a dominant collective", ranks: 4, cores: 4, script: func(r *rank) {
+		analysistest.Steps(100, func() {
+			r.Compute(10 * ms)
+			r.Call(60, "MPI_Alltoall", event.OpNToN, 0, event.Call{Duration: 5 * ms, Peer: event.NoPeer, Collective: true, Out: 1 << 20, In: 1 << 20})
+		})
+	}, want: []string{"dominant-collective"}, share: 1. / 3, where: "MPI_Alltoall in main (main.c:60)"},
+	{name: "much time in many kinds of calls", ranks: 2, cores: 2, script: func(r *rank) {
+		analysistest.Steps(100, func() {
+			r.Compute(10 * ms)
+			r.Send(50, 1-r.Rank, 1<<20, 2*ms)
+			r.Recv(51, 1-r.Rank, 1<<20, 2*ms)
+			r.Barrier(52, 2*ms)
+		})
+	}, want: []string{"time-in-mpi"}, share: 6. / 16},
+}
+
+func TestAilmentsAreNamedAndHealthIsNot(t *testing.T) {
+	for _, a := range ailments {
+		t.Run(a.name, func(t *testing.T) {
+			findings := Find(analysistest.Run(a.ranks, a.cores, a.script))
+			ids := []string{}
+			for _, f := range findings {
+				ids = append(ids, f.ID)
+				require.NotEmpty(t, f.Advice)
+				require.NotEmpty(t, f.Evidence)
+				require.GreaterOrEqual(t, f.Share, LeastShare)
+			}
+			require.Equal(t, append([]string{}, a.want...), ids)
+			if len(findings) == 0 {
+				return
+			}
+			if a.share != 0 {
+				require.InDelta(t, a.share, findings[0].Share, 0.01)
+			}
+			if a.title != "" {
+				require.Equal(t, a.title, findings[0].Title)
+			}
+			if a.where != "" {
+				require.Equal(t, a.where, findings[0].Where)
+			}
+			require.Equal(t, a.slow, findings[0].Ranks)
+		})
+	}
+}

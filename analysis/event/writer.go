@@ -1,0 +1,233 @@
+package event
+
+import (
+	"sync/atomic"
+	"unsafe"
+)
+
+// A Writer makes a Process from events of another source than the C shim, in the same memory layout. Like
+// the shim's tables its own are bounded; what exceeds them is left out and counted.
+type Writer struct {
+	tables []byte
+	blocks [][]byte
+	texts  map[string]uint32
+	nodes  map[Node]uint32
+}
+
+// NewWriter starts a process. Ticks are nanoseconds.
+func NewWriter(rank, ranks int) *Writer {
+	w := &Writer{tables: make([]byte, TablesSize), texts: map[string]uint32{"": 0}, nodes: map[Node]uint32{}}
+	h := w.Header()
+	copy(h.Magic[:], magic)
+	h.Version, h.HeaderSize = version, uint32(unsafe.Sizeof(Header{}))
+	h.Rank, h.Ranks = int32(rank), int32(ranks)
+	h.ClockKind, h.TicksPerSecond = ClockExternal, 1e9
+	h.State = Finalized
+	h.Strings, h.Comms = 1, 1
+	h.Nodes = overflowNode + 1
+	nodes := AllNodes(w.tables)
+	nodes[0].Kind, nodes[overflowNode].Kind = NodeRoot, NodeOverflow
+	return w
+}
+
+// Header may be filled in by the caller.
+func (w *Writer) Header() *Header { return (*Header)(unsafe.Pointer(unsafe.SliceData(w.tables))) }
+
+// String keeps a text and gives its offset.
+func (w *Writer) String(s string) uint32 {
+	if at, ok := w.texts[s]; ok {
+		return at
+	}
+	h := w.Header()
+	at := h.Strings
+	if int(at)+len(s)+1 > stringsMax {
+		h.StringsLost++
+		return 0
+	}
+	copy(w.tables[stringsAt+at:], s)
+	h.Strings += uint32(len(s)) + 1
+	w.texts[s] = at
+	return at
+}
+
+// Module adds a module and gives its index.
+func (w *Writer) Module(path string, buildID []byte) uint32 {
+	h := w.Header()
+	if h.Modules >= modulesMax {
+		return ^uint32(0)
+	}
+	m := (*Module)(unsafe.Pointer(&w.tables[modulesAt+int(h.Modules)*64]))
+	m.Path = w.String(path)
+	m.BuildIDLen = uint8(copy(m.BuildID[:], buildID))
+	h.Modules++
+	return h.Modules - 1
+}
+
+// Node finds or makes a node.
+func (w *Writer) Node(n Node) uint32 {
+	if at, ok := w.nodes[n]; ok {
+		return at
+	}
+	h := w.Header()
+	if h.Nodes >= nodesMax {
+		h.NodesLost++
+		return overflowNode
+	}
+	at := h.Nodes
+	AllNodes(w.tables)[at] = n
+	h.Nodes++
+	w.nodes[n] = at
+	return at
+}
+
+// MPI is the node of an MPI function below a parent.
+func (w *Writer) MPI(parent uint32, name string, op Op, flags OpFlags) uint32 {
+	return w.Node(Node{Parent: parent, Kind: NodeMPI, Op: op, Flags: flags, Name: w.String(name)})
+}
+
+// Comm adds a communicator with the given members (world ranks) and gives its index.
+func (w *Writer) Comm(c Comm, name string, members []Run) uint16 {
+	h := w.Header()
+	size := uint32(unsafe.Sizeof(Run{}))
+	if h.Comms >= commsMax || h.Members+uint32(len(members))*size > membersMax {
+		h.CommsLost++
+		return 0
+	}
+	c.Name, c.Members, c.Runs, c.Flags = w.String(name), h.Members, uint32(len(members)), c.Flags|CommMembers
+	for i, run := range members {
+		*(*Run)(unsafe.Pointer(&w.tables[membersAt+h.Members+uint32(i)*size])) = run
+	}
+	h.Members += uint32(len(members)) * size
+	*(*Comm)(unsafe.Pointer(&w.tables[commsAt+int(h.Comms)*64])) = c
+	h.Comms++
+	return uint16(h.Comms - 1)
+}
+
+// A ThreadWriter records one thread's events, in order.
+type ThreadWriter struct {
+	w    *Writer
+	a    *Aggregator
+	path []uint32 // open regions
+	open []uint64 // since when
+}
+
+// Thread starts a thread at a tick; main is the one that called MPI_Init.
+func (w *Writer) Thread(begin uint64, main bool) *ThreadWriter {
+	block := make([]byte, ThreadSpan)
+	t := (*thread)(unsafe.Pointer(unsafe.SliceData(block)))
+	t.undoBatch, t.dropAt, t.entriesReady = ^uint64(0), ^uint64(0), entriesMax
+	t.beginTick, t.lastTick = begin, begin
+	if main {
+		t.mainThread = 1
+		w.Header().BeginTick = begin
+	}
+	w.blocks = append(w.blocks, block)
+	w.Header().Threads = uint32(len(w.blocks))
+	return &ThreadWriter{w: w, a: NewAggregator(block, AllNodes(w.tables)), path: []uint32{0}}
+}
+
+// Call describes an MPI call for a ThreadWriter. Peer is a rank of Comm, or Any, ProcNull, NoPeer, ...
+type Call struct {
+	Path              uint32
+	Start, Duration   uint64 // ticks
+	Comm              uint16
+	Peer, Tag         int32
+	Out, In           uint64 // bytes
+	Collective        bool
+	Hit, Failed       bool
+	Runnable, Blocked uint64 // ticks off the core inside the call
+}
+
+// Where is the innermost open region.
+func (t *ThreadWriter) Where() uint32 { return t.path[len(t.path)-1] }
+
+// Gap says what became of the time since the last event.
+func (t *ThreadWriter) Gap(runnable, blocked, own uint64) {
+	t.put(wordsRecord(kindBefore, runnable, blocked, own))
+}
+
+// Call records an MPI call.
+func (t *ThreadWriter) Call(c Call) {
+	if c.Runnable|c.Blocked != 0 {
+		t.put(wordsRecord(kindInside, c.Runnable, c.Blocked, 0))
+	}
+	if (c.Duration|c.Out|c.In)>>31 != 0 {
+		t.put(wordsRecord(kindWide, c.Duration, c.Out, c.In))
+	}
+	var flags uint8
+	bytes, tag := uint32(c.Out|c.In), c.Tag
+	if c.Collective {
+		flags |= flagCollective
+		bytes, tag = uint32(c.Out), int32(uint32(c.In))
+	}
+	if c.Hit {
+		flags |= flagHit
+	}
+	if c.Failed {
+		flags |= flagFailed
+	}
+	t.put(record{start: c.Start, duration: uint32(c.Duration), bytes: bytes, peer: c.Peer, tag: tag,
+		what: makeWhat(c.Path, c.Comm, kindCall, flags)})
+}
+
+// Received records the receiving half of the call just recorded.
+func (t *ThreadWriter) Received(comm uint16, peer int32, bytes uint64) {
+	t.put(record{start: bytes, peer: peer, what: makeWhat(0, comm, kindReceived, 0)})
+}
+
+// Completed records that an operation started by a call on this path is complete.
+func (t *ThreadWriter) Completed(path uint32, comm uint16, peer int32, bytes uint64, send bool) {
+	var flags uint8
+	if send {
+		flags = flagIsSend
+	}
+	t.put(record{start: bytes, peer: peer, what: makeWhat(path, comm, kindCompleted, flags)})
+}
+
+// Enter opens a region or phase below the innermost open one.
+func (t *ThreadWriter) Enter(node uint32, at uint64) {
+	t.path, t.open = append(t.path, node), append(t.open, at)
+	t.put(record{start: at, peer: NoPeer, what: makeWhat(node, 0, kindEnter, 0)})
+}
+
+// Exit closes the innermost open region.
+func (t *ThreadWriter) Exit(at uint64) {
+	last := len(t.open) - 1
+	duration := at - t.open[last]
+	if duration>>32 != 0 {
+		t.put(wordsRecord(kindWide, duration, 0, 0))
+	}
+	t.put(record{start: at, duration: uint32(duration), peer: NoPeer, what: makeWhat(t.path[last+1], 0, kindExit, 0)})
+	t.path, t.open = t.path[:last+1], t.open[:last]
+}
+
+func wordsRecord(kind uint8, a, b, c uint64) record {
+	r := record{start: a, what: makeWhat(0, 0, kind, 0)}
+	*(*uint64)(unsafe.Pointer(&r.duration)) = b
+	*(*uint64)(unsafe.Pointer(&r.peer)) = c
+	return r
+}
+
+func (t *ThreadWriter) put(r record) {
+	th := t.a.t
+	t.a.ring[th.head&(records-1)] = r
+	atomic.StoreUint64(&th.head, th.head+1)
+	if th.head-th.consumed == records {
+		t.a.Consume()
+	}
+}
+
+// Process ends the measurement at a tick and gives what was recorded.
+func (w *Writer) Process(end uint64) (*Process, error) {
+	h := w.Header()
+	h.EndTick = end
+	h.Last.Ticks = end
+	p, err := Open(w.tables, w.blocks)
+	if err != nil {
+		return nil, err
+	}
+	for i := range w.blocks {
+		p.Consume(i)
+	}
+	return p, nil
+}

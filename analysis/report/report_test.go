@@ -1,0 +1,111 @@
+package report
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"marple/analysis/analysistest"
+	"marple/analysis/diagnosis"
+	"marple/analysis/event"
+	"marple/analysis/run"
+	"marple/analysis/words"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+const ms = 1_000_000
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got)
+}
+
+// slowRank is a run with everything in it that a report shows.
+func slowRank() *run.Run {
+	r := analysistest.Run(8, 8, func(r *analysistest.Rank) {
+		analysistest.Steps(100, func() {
+			extra := uint64(0)
+			if r.Rank == 3 {
+				extra = 9 * ms
+			}
+			r.Region("assemble", func() {
+				r.Compute(10*ms + extra)
+				r.Barrier(21, 9*ms-extra+ms/5)
+			})
+			r.Region("exchange", func() {
+				r.Send(40, (r.Rank+1)%8, 4096, ms/10)
+				r.Recv(41, (r.Rank+7)%8, 4096, ms/10)
+			})
+			r.Call(50, "MPI_Allreduce", event.OpNToN, 0, event.Call{Duration: ms / 5, Peer: event.NoPeer, Collective: true, Out: 8, In: 8})
+		})
+		r.Call(60, "MPI_Bcast", event.OpOneToN, 0, event.Call{Duration: ms, Peer: 0, Collective: true, In: 80})
+		r.Call(61, "MPI_Reduce", event.OpNToOne, 0, event.Call{Duration: ms, Peer: 0, Collective: true, Out: 80})
+	})
+	r.Findings = diagnosis.Find(r)
+	return r
+}
+
+func crowded() *run.Run {
+	r := analysistest.Run(4, 2, func(r *analysistest.Rank) {
+		analysistest.Steps(50, func() { r.OffCore(10 * ms); r.Barrier(19, 0); r.Compute(10 * ms); r.Barrier(20, ms/10) })
+	})
+	r.Findings = diagnosis.Find(r)
+	return r
+}
+
+func TestReports(t *testing.T) {
+	silent := analysistest.Run(1, 1, func(r *analysistest.Rank) { r.Compute(5 * ms) })
+	broken := slowRank()
+	broken.Program = "name\x1b[31m with\nescapes"
+	broken.NotSeen = []run.Note{{ID: "a", Text: "one thing"}, {ID: "b", Text: strings.Repeat("a long story ", 20)}, {ID: "c", Text: "3"}, {ID: "d", Text: "4"}}
+	for name, c := range map[string]struct {
+		r         *run.Run
+		directory string
+	}{
+		"slow-rank.txt": {slowRank(), "/scratch/marple-app-4711"}, "crowded.txt": {crowded(), ""},
+		"silent.txt": {silent, "marple-app-1"}, "hostile.txt": {broken, "/very/long/" + strings.Repeat("directory/", 12)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := Text(c.r, c.directory)
+			golden(t, name, text)
+			lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+			require.LessOrEqual(t, len(lines), 48)
+			for _, line := range lines {
+				require.LessOrEqual(t, words.Width(line), 80, line)
+				require.NotContains(t, line, "\x1b")
+			}
+		})
+	}
+}
+
+func TestCallGraphs(t *testing.T) {
+	r := slowRank()
+	golden(t, "callgraph.txt", GraphText(r, GraphOptions{Least: 0.005}))
+	golden(t, "callgraph_depth1.txt", GraphText(r, GraphOptions{Depth: 1}))
+	golden(t, "callgraph.dot", GraphDOT(r, GraphOptions{Least: 0.02}))
+	text, err := GraphJSON(r, GraphOptions{Least: 0.3, Depth: 2})
+	require.NoError(t, err)
+	golden(t, "callgraph.json", text)
+}
+
+// A stored run gives the report that the live one gave.
+func TestStoredRunsReportTheSame(t *testing.T) {
+	r := slowRank()
+	data, err := r.Encode()
+	require.NoError(t, err)
+	again, err := run.Decode(data)
+	require.NoError(t, err)
+	require.Equal(t, Text(r, "d"), Text(again, "d"))
+	require.Equal(t, r.Findings, diagnosis.Find(again))
+}
