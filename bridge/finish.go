@@ -53,26 +53,34 @@ func (m mpi) Receive(from int) ([]byte, error) {
 	return data, nil
 }
 
-//export marple_core_finish
-func marple_core_finish(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C.int) {
+//export marple_core_gather
+func marple_core_gather(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C.int) {
 	defer guard(&result)
-	if find(handle) == nil || f == nil || f.base == nil || f.size < event.TablesSize {
+	s := find(handle)
+	if s == nil || f == nil || f.base == nil || f.size < event.TablesSize {
 		return C.MRL_CORE_BROKEN
 	}
 	p, err := process(f)
 	if err != nil {
 		return C.MRL_CORE_BROKEN
 	}
-	own := profile.FromProcess(p)
-	merged := own
+	s.merged = profile.FromProcess(p)
 	if f.transport != nil {
-		if merged, err = profile.Gather(own, mpi{f.transport}); err != nil {
+		if s.merged, err = profile.Gather(s.merged, mpi{f.transport}); err != nil {
 			return C.MRL_CORE_BROKEN
 		}
 	}
-	if merged != nil {
-		conclude(merged, f)
+	return C.MRL_CORE_DONE
+}
+
+//export marple_core_conclude
+func marple_core_conclude(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C.int) {
+	defer guard(&result)
+	s := find(handle)
+	if s == nil || s.merged == nil || f == nil {
+		return C.MRL_CORE_BROKEN
 	}
+	conclude(s.merged, f)
 	return C.MRL_CORE_DONE
 }
 

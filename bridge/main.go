@@ -23,6 +23,7 @@ import (
 	pointer "github.com/mattn/go-pointer"
 
 	"marple/analysis/event"
+	"marple/analysis/profile"
 )
 
 func main() {}
@@ -37,6 +38,7 @@ func init() {
 type session struct {
 	tables   []byte
 	consumer [C.MRL_CORE_THREADS]*event.Aggregator // by thread, each used by one caller at a time
+	merged   *profile.Profile                      // rank 0, after gathering
 }
 
 // opened is the last session, so that handing over a batch takes no lock.
@@ -84,7 +86,7 @@ func marple_core_consume(handle unsafe.Pointer, index C.uint32_t, block unsafe.P
 	a := s.consumer[index]
 	if a == nil {
 		// The node table grows; what is counted in its header by now is enough for what was recorded by now.
-		a = event.NewAggregator(unsafe.Slice((*byte)(block), event.ThreadSpan), event.AllNodes(s.tables))
+		a = event.NewAggregator(unsafe.Slice((*byte)(block), event.ThreadSpan), event.AllNodes(s.tables), event.HeaderOf(s.tables).TicksPerSecond)
 		s.consumer[index] = a
 	}
 	return C.int(a.Consume())

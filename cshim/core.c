@@ -40,7 +40,7 @@ static struct {
     void *session;
     mrl_core_open_fn *open;
     mrl_core_consume_fn *consume;
-    mrl_core_finish_fn *finish;
+    mrl_core_finish_fn *gather, *conclude;
     struct sigaction handlers[FAULTS]; /* the Go runtime's */
 } core;
 static _Thread_local stack_t go_stack; /* alternate signal stack Go gave this thread */
@@ -139,7 +139,8 @@ static bool load(const char *path, char *why, size_t size)
     if (library) {
         *(void **)&core.open = dlsym(library, MRL_CORE_OPEN);
         *(void **)&core.consume = dlsym(library, MRL_CORE_CONSUME);
-        *(void **)&core.finish = dlsym(library, MRL_CORE_FINISH);
+        *(void **)&core.gather = dlsym(library, MRL_CORE_GATHER);
+        *(void **)&core.conclude = dlsym(library, MRL_CORE_CONCLUDE);
         for (int i = 0; i < FAULTS; i++)
             sigaction(faults[i], NULL, &core.handlers[i]);
         for (int s = 1; s < NSIG; s++)
@@ -152,7 +153,7 @@ static bool load(const char *path, char *why, size_t size)
         snprintf(why, size, "%s", error ? error : "unknown error");
         return false;
     }
-    if (!core.open || !core.consume || !core.finish) {
+    if (!core.open || !core.consume || !core.gather || !core.conclude) {
         snprintf(why, size, "%s is not Marple's core", path);
         return false;
     }
@@ -255,13 +256,23 @@ bool mrl_core_consume(struct mrl_thread *t)
     return result == MRL_CORE_DONE;
 }
 
-bool mrl_core_finish(struct mrl_finish *finish)
+static bool finish(mrl_core_finish_fn **step, const struct mrl_finish *f)
 {
     if (getpid() != mrl.pid || !mrl_core_ready())
         return false;
     struct guard g;
     enter(&g);
-    int result = core.finish(core.session, finish);
+    int result = (*step)(core.session, f);
     leave(&g);
     return result == MRL_CORE_DONE;
+}
+
+bool mrl_core_gather(const struct mrl_finish *f)
+{
+    return finish(&core.gather, f);
+}
+
+bool mrl_core_conclude(const struct mrl_finish *f)
+{
+    return finish(&core.conclude, f);
 }

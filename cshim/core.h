@@ -15,7 +15,8 @@ enum { MRL_CORE_DONE, MRL_CORE_MORE_ENTRIES, MRL_CORE_BROKEN };
 
 /*
  * Messages between ranks at the end of the run, over MPI, on the calling thread. Each call gives up at
- * its deadline and returns nonzero; after that the transport is not used again.
+ * its deadline and returns nonzero; after that the transport is not used again. What a rank sends to its
+ * parent in the tree is any number of frames: a length of 8 bytes, and a profile of that length.
  */
 struct mrl_transport {
     int32_t rank, ranks;
@@ -34,14 +35,15 @@ struct mrl_finish {
     const char *raw_file; /* path of the mapped file, spill files beside it; empty: memory only */
     const char *directory; /* run directory, empty: none */
     const struct mrl_transport *transport; /* NULL: this process alone */
-    int32_t report; /* enum mrl_report */
+    int32_t report;                        /* enum mrl_report */
 };
 
 #define MRL_CORE_OPEN "marple_core_open"
 #define MRL_CORE_CONSUME "marple_core_consume"
-#define MRL_CORE_FINISH "marple_core_finish"
+#define MRL_CORE_GATHER "marple_core_gather"     /* merges over ranks */
+#define MRL_CORE_CONCLUDE "marple_core_conclude" /* rank 0: reports and stores */
 typedef void *mrl_core_open_fn(uint32_t version, void *base, uint64_t size); /* a session, or NULL */
 typedef int mrl_core_consume_fn(void *session, uint32_t thread, void *block, uint64_t size);
-typedef int mrl_core_finish_fn(void *session, struct mrl_finish *finish);
+typedef int mrl_core_finish_fn(void *session, const struct mrl_finish *finish); /* both of the last two */
 
 #endif

@@ -96,7 +96,7 @@ MRL_COLD void mrl_cpu_begin(struct mrl_thread *t)
 MRL_COLD void mrl_cpu_gap(struct mrl_thread *t, uint64_t now)
 {
     struct off off = {0, 0};
-    uint64_t gap = now - t->last_end, own = t->own_ticks, reading = 0;
+    uint64_t gap = now - (t->last_end ? t->last_end : t->gap_from), own = t->own_ticks, reading = 0;
     t->own_ticks = 0;
     if (gap > mrl.long_ticks) {
         off = off_core(t);
@@ -125,5 +125,5 @@ MRL_COLD void mrl_cpu_call(struct mrl_thread *t, uint64_t start, uint64_t end)
     limit(&off, end - start);
     t->off_inside = off.runnable;
     t->off_blocked = off.blocked;
-    t->own_ticks += mrl_now() - end;
+    mrl_own(t, mrl_now() - end);
 }

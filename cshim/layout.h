@@ -125,7 +125,7 @@ struct mrl_received {
     uint64_t bytes;
     uint64_t pad;
     int32_t peer, tag;
-    uint32_t pad2;
+    uint32_t path; /* the call's */
     uint16_t comm;
     uint8_t kind, flags;
 };
@@ -256,10 +256,11 @@ struct mrl_thread {
     _Atomic uint64_t head; /* records committed since the thread began */
     uint64_t flush_at;     /* hand over when head reaches this */
     uintptr_t inside;      /* stack address of the outermost MPI wrapper, 0 outside */
-    uint64_t last_end;     /* ticks: end of the last event */
+    uint64_t last_end;     /* ticks: end of the last event; 0 makes the next one look at own_ticks */
     uint32_t where;        /* innermost open region */
     uint32_t started;      /* operations started: the next one's number */
-    uint64_t own_ticks;    /* spent by Marple since the last event */
+    uint64_t own_ticks;    /* spent by Marple since the last event ... */
+    uint64_t gap_from;     /* ... which ended here */
     uint64_t off_inside;   /* ticks runnable but off the core inside this call, for its record */
     uint64_t off_blocked;  /* ticks blocked inside this call */
     uint32_t epoch; /* of the handle caches below */

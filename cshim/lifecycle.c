@@ -99,25 +99,32 @@ void mrl_stop_recording(uint64_t end)
     mrl.header->end_tick = end;
 }
 
-/* Hands everything to the core, which merges, reports and stores. */
-bool mrl_end(const struct mrl_transport *transport)
+static struct mrl_finish finish;
+
+/* Hands everything to the core, which merges over ranks. */
+bool mrl_gather(const struct mrl_transport *transport)
 {
     mrl_drain();
     mrl.header->state = MRL_FINALIZED;
-    struct mrl_finish finish = {
+    uint32_t threads = atomic_load(&mrl.header->threads);
+    finish = (struct mrl_finish){
         .base = mrl.base,
         .size = mrl.size,
         .threads = (void **)mrl.threads,
-        .thread_count = atomic_load(&mrl.header->threads),
+        .thread_count = threads < MRL_THREADS_MAX ? threads : MRL_THREADS_MAX,
         .raw_file = mrl.in_file ? mrl.file : "",
         .directory = mrl.directory,
         .transport = transport,
         .report = mrl.settings.report,
     };
-    if (finish.thread_count > MRL_THREADS_MAX)
-        finish.thread_count = MRL_THREADS_MAX;
-    bool done = mrl_core_finish(&finish);
+    bool done = mrl_core_gather(&finish);
     if (done && !mrl.settings.keep_raw)
         mrl_store_remove();
     return done;
+}
+
+/* Rank 0 reports and stores what was gathered. */
+bool mrl_conclude(void)
+{
+    return mrl_core_conclude(&finish);
 }

@@ -102,7 +102,8 @@ struct mrl_finish;
 bool mrl_core_possible(char *why, size_t size);
 bool mrl_core_ready(void);
 bool mrl_core_consume(struct mrl_thread *t);
-bool mrl_core_finish(struct mrl_finish *finish);
+bool mrl_core_gather(const struct mrl_finish *finish);
+bool mrl_core_conclude(const struct mrl_finish *finish);
 
 /* region.c */
 void mrl_phase(int level);
@@ -113,7 +114,8 @@ struct mrl_transport;
 bool mrl_begin(const char *directory, int rank, int ranks);
 void mrl_record(struct mrl_instant before);
 void mrl_stop_recording(uint64_t end);
-bool mrl_end(const struct mrl_transport *transport);
+bool mrl_gather(const struct mrl_transport *transport);
+bool mrl_conclude(void);
 
 static inline __attribute__((always_inline)) uint64_t mrl_now(void)
 {
@@ -185,7 +187,7 @@ static inline union mrl_slot *mrl_slot(struct mrl_thread *t, uint64_t position)
 static inline __attribute__((always_inline)) uint64_t mrl_start(struct mrl_thread *t)
 {
     uint64_t now = mrl_now();
-    if (unlikely(now - t->last_end > mrl.long_ticks || t->own_ticks)) {
+    if (unlikely(now - t->last_end > mrl.long_ticks)) {
         mrl_cpu_gap(t, now);
         now = mrl_now();
     }
@@ -195,10 +197,19 @@ static inline __attribute__((always_inline)) uint64_t mrl_start(struct mrl_threa
 static inline __attribute__((always_inline)) uint64_t mrl_stop(struct mrl_thread *t, uint64_t start)
 {
     uint64_t now = mrl_now();
+    t->last_end = now;
     if (unlikely(now - start > mrl.long_ticks))
         mrl_cpu_call(t, start, now);
-    t->last_end = now;
     return now;
+}
+
+/* Says that Marple itself has taken time since the last event. */
+static inline void mrl_own(struct mrl_thread *t, uint64_t ticks)
+{
+    t->own_ticks += ticks;
+    if (t->last_end)
+        t->gap_from = t->last_end;
+    t->last_end = 0; /* so that one comparison tells both a long gap and this */
 }
 
 /* Makes the records before this position count, and leaves the call. */

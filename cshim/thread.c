@@ -122,7 +122,7 @@ MRL_COLD void mrl_flush(struct mrl_thread *t)
     }
     t->flush_at = moved(t) + MRL_RECORDS - MRL_RESERVE;
     mrl.header->last = mrl_instant_now();
-    t->own_ticks += mrl_now() - begin;
+    mrl_own(t, mrl_now() - begin);
 }
 
 /* Hands over what all threads still hold. Called once, when no more events are recorded. */

@@ -32,8 +32,8 @@ struct mrl_abi {
     int any_source, any_tag, proc_null, root, undefined;
     intptr_t status_ignore, in_place;
     mrl_word comm_world, comm_self, comm_null, request_null, byte;
-    /* What operations complete at once share: one handle, or all with these bits. */
-    mrl_word request_done, request_done_mask, request_done_bits;
+    /* What operations complete at once share: one handle, or some of its bits. */
+    mrl_word request_done, request_done_mask;
     unsigned request_shift; /* handles of live requests differ above this many bits */
     int cart, graph, dist_graph; /* what MPI_Topo_test answers */
     int threads[4];              /* MPI_THREAD_SINGLE ... MULTIPLE */

@@ -16,7 +16,7 @@ MRL_COLD uint32_t mrl_path_miss(struct mrl_thread *t, struct mrl_site *site, uin
     const struct mrl_function_fact *fact = &mrl_function_facts[f];
     uint32_t path = mrl_node(parent, MRL_NODE_MPI, 0, mrl_string(fact->name, 64), fact->op, fact->flags);
     *site = (struct mrl_site){.key = key, .where = t->where, .path = path};
-    t->own_ticks += mrl_now() - begin;
+    mrl_own(t, mrl_now() - begin);
     return path;
 }
 
@@ -96,11 +96,10 @@ static uint64_t write_operation(struct mrl_thread *t, const struct mrl_request *
     return at + 1;
 }
 
-uint64_t mrl_complete(struct mrl_thread *t, uint32_t slot, mrl_word status, uint64_t at)
+uint64_t mrl_complete(struct mrl_thread *t, struct mrl_request *item, mrl_word status, uint64_t at)
 {
-    if (slot == MRL_NONE)
+    if (!item)
         return at;
-    struct mrl_request *item = &mrl_requests->items[slot];
     if (item->flags & MRL_REQ_ACTIVE) {
         struct mrl_received_message m = {.peer = item->peer, .tag = item->tag};
         switch (status ? item->kind : MRL_REQ_OTHER) {
@@ -122,9 +121,9 @@ uint64_t mrl_complete(struct mrl_thread *t, uint32_t slot, mrl_word status, uint
     }
     if (item->flags & MRL_REQ_PERSISTENT) {
         item->flags &= (uint8_t)~MRL_REQ_ACTIVE;
-        mrl_request_keep(slot);
+        mrl_request_keep(item);
     } else {
-        mrl_request_drop(slot);
+        mrl_request_drop(item);
     }
     return at;
 }
@@ -144,7 +143,7 @@ uint64_t mrl_complete_some(struct mrl_thread *t, struct mrl_scratch *held, int64
         if (which[i] < 0 || which[i] >= count)
             continue;
         at = mrl_complete(t, held->held[which[i]], mrl_status_of(statuses, i), at);
-        held->held[which[i]] = MRL_NONE;
+        held->held[which[i]] = NULL;
     }
     mrl_keep_all(held, count);
     return at;
@@ -152,27 +151,29 @@ uint64_t mrl_complete_some(struct mrl_thread *t, struct mrl_scratch *held, int64
 
 uint64_t mrl_started(struct mrl_thread *t, mrl_word request, const struct mrl_call *c, uint64_t at)
 {
-    uint32_t slot = mrl_request_hold(mrl_handle(request));
-    if (slot == MRL_NONE)
+    struct mrl_request *item = mrl_request_hold(mrl_handle(request));
+    if (!item)
         return at;
-    struct mrl_request *item = &mrl_requests->items[slot];
     item->number = t->started++;
     item->thread = t->index;
     item->path = c->path;
     item->flags |= MRL_REQ_ACTIVE;
     struct mrl_received_message m = {.peer = item->peer, .tag = item->tag, .bytes = (int64_t)item->bytes};
     at = write_operation(t, item, MRL_POSTED, &m, at);
-    mrl_request_keep(slot);
+    mrl_request_keep(item);
     return at;
 }
 
-/* NULL: too many to follow. */
-struct mrl_scratch *mrl_hold_all(int64_t count, mrl_word requests)
+void mrl_keep_message(mrl_word message, const struct mrl_received_message *m, uint32_t comm)
 {
-    struct mrl_scratch *s = mrl_scratch(count);
-    for (int64_t i = 0; s && i < count; i++)
-        s->held[i] = mrl_request_hold(mrl_handle(mrl_handle_at(requests, i)));
-    return s;
+    mrl_word handle = MRL_MESSAGE(message);
+    struct mrl_request *r = mrl_request_new(handle);
+    if (!r)
+        return;
+    r->peer = m->peer;
+    r->tag = m->tag;
+    r->comm = (uint16_t)comm;
+    mrl_request_ready(r, handle);
 }
 
 void mrl_keep_all(struct mrl_scratch *s, int64_t count)

@@ -144,11 +144,14 @@ MRL_INLINE uint64_t mrl_write(struct mrl_thread *t, const struct mrl_call *c)
     return at + 1;
 }
 
-MRL_INLINE uint64_t mrl_write_received(struct mrl_thread *t, mrl_word status, uint32_t comm, uint64_t at)
+MRL_INLINE uint64_t mrl_write_received(struct mrl_thread *t, mrl_word status, const struct mrl_call *c, uint64_t at)
 {
     struct mrl_received_message m = mrl_read_status(status);
-    mrl_slot(t, at)->received = (struct mrl_received){.bytes = (uint64_t)m.bytes, .peer = m.peer, .tag = m.tag,
-                                                      .kind = MRL_RECEIVED, .comm = (uint16_t)comm};
+    uint64_t *word = mrl_slot(t, at)->words;
+    word[0] = (uint64_t)m.bytes;
+    word[1] = 0;
+    word[2] = (uint32_t)m.peer | (uint64_t)(uint32_t)m.tag << 32;
+    word[3] = MRL_WORD(c->path, (uint16_t)c->comm, MRL_RECEIVED, 0);
     return at + 1;
 }
 
@@ -160,16 +163,28 @@ MRL_INLINE uint8_t mrl_follow(struct mrl_thread *t, const struct mrl_call *c, mr
                               uint8_t flags, int64_t bytes)
 {
     mrl_word handle = mrl_handle_at(request, 0);
-    bool active = flags & MRL_REQ_ACTIVE;
-    uint32_t number = t->started;
-    t->started += active;
-    if (mrl_request_trivial(handle))
-        return active ? MRL_STARTED | MRL_COMPLETE : 0;
-    struct mrl_request item = {.bytes = (uint64_t)bytes, .number = number, .path = c->path, .peer = c->peer,
-                               .tag = kind == MRL_REQ_COLLECTIVE ? (int32_t)c->in : c->tag, .thread = t->index,
-                               .comm = (uint16_t)c->comm, .kind = kind, .flags = flags};
-    mrl_request_put(handle, &item);
-    return active ? MRL_STARTED : 0;
+    uint8_t started = 0;
+    uint32_t number = 0;
+    if (flags & MRL_REQ_ACTIVE) {
+        number = t->started++;
+        started = MRL_STARTED;
+    }
+    if (mrl_request_done(handle))
+        return started | MRL_COMPLETE;
+    struct mrl_request *r = mrl_request_new(handle);
+    if (likely(r)) {
+        r->bytes = (uint64_t)bytes;
+        r->number = number;
+        r->path = c->path;
+        r->peer = c->peer;
+        r->tag = kind == MRL_REQ_COLLECTIVE ? (int32_t)c->in : c->tag;
+        r->thread = t->index;
+        r->comm = (uint16_t)c->comm;
+        r->kind = kind;
+        r->flags = flags;
+        mrl_request_ready(r, handle);
+    }
+    return started;
 }
 
 /*
@@ -177,14 +192,23 @@ MRL_INLINE uint8_t mrl_follow(struct mrl_thread *t, const struct mrl_call *c, mr
  * operation begins again; the operation in a slot is complete, with this status (0: it is not known).
  */
 uint64_t mrl_started(struct mrl_thread *t, mrl_word request, const struct mrl_call *c, uint64_t at);
-uint64_t mrl_complete(struct mrl_thread *t, uint32_t slot, mrl_word status, uint64_t at);
+uint64_t mrl_complete(struct mrl_thread *t, struct mrl_request *item, mrl_word status, uint64_t at);
 uint64_t mrl_complete_all(struct mrl_thread *t, struct mrl_scratch *held, int64_t count, mrl_word statuses, uint64_t at);
 uint64_t mrl_complete_some(struct mrl_thread *t, struct mrl_scratch *held, int64_t count, const int *which, int64_t some, mrl_word statuses, uint64_t at);
-struct mrl_scratch *mrl_hold_all(int64_t count, mrl_word requests);
+MRL_INLINE struct mrl_scratch *mrl_hold_all(int64_t count, mrl_word requests)
+{
+    struct mrl_scratch *s = &mrl_scratch;
+    if (unlikely(count > s->room) && !mrl_scratch_grow(count))
+        return NULL; /* too many to follow */
+    for (int64_t i = 0; i < count; i++)
+        s->held[i] = mrl_request_hold(mrl_handle(mrl_handle_at(requests, i)));
+    return s;
+}
 void mrl_keep_all(struct mrl_scratch *held, int64_t count);
 
 /* Messages between a matched probe and its receive are kept beside the requests. */
 #define MRL_MESSAGE(handle) ((handle) ^ UINT64_C(1) << 62)
+void mrl_keep_message(mrl_word message, const struct mrl_received_message *m, uint32_t comm);
 
 /* Sums for collectives with a count per process. wide: counts are 8 bytes (the _c bindings). */
 int64_t mrl_sum(mrl_word counts, int64_t n, bool wide);

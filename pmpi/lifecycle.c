@@ -108,7 +108,6 @@ static void begin(struct mrl_instant before, uint64_t init_ticks)
     }
     if (rank == 0)
         choose_directory(directory, sizeof directory);
-    int32_t all = 1;
     if (!mrl_transport_broadcast(directory, sizeof directory) || !mrl_requests_begin() || !mrl_begin(directory, rank, ranks))
         return;
     struct mrl_header *h = mrl.header;
@@ -119,7 +118,7 @@ static void begin(struct mrl_instant before, uint64_t init_ticks)
         if (provided == mrl_abi.threads[i])
             h->thread_level = i;
     mrl_comms_begin();
-    if (!mrl_transport_least(&all))
+    if (!mrl_transport_barrier())
         return;
     mrl_record(before);
 }
@@ -146,38 +145,43 @@ MRL_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provi
     return rc;
 }
 
-/* The wait for the last rank is MPI_Finalize's, and ends the measured time. */
-static void finish(uintptr_t site)
+/*
+ * The wait for the last rank is MPI_Finalize's, and ends the measured time. Then ranks merge; what is left
+ * for rank 0 is done when MPI is finalised, so that the others need not wait for it.
+ */
+static bool end(uintptr_t site)
 {
     if (!mrl.on)
         mrl_phase(1);
     struct mrl_thread *t = mrl_enter();
     if (!t)
-        return;
+        return false;
     mrl_close_regions(t);
     struct mrl_call c = {.peer = MRL_NO_PEER, .start = mrl_start(t), .comm = mrl_comm(t, mrl_abi.comm_world)};
-    int32_t core = 1;
     mrl_transport_patience(0);
-    bool together = mrl_transport_least(&core);
+    bool together = mrl_transport_barrier();
     c.end = mrl_stop(t, c.start);
     c.path = mrl_path(t, MRL_FN_MPI_Finalize, site);
     mrl_commit(t, mrl_write(t, &c));
     mrl_stop_recording(c.end);
 
     mrl_transport_patience((double)mrl.settings.deadline);
-    core = mrl_core_ready();
-    if (together && mrl_transport_least(&core) && core)
-        mrl_end(mrl_transport());
-    else if (mrl.in_file)
-        mrl_say("the report is not complete; finish it with: marple recover %s", mrl.directory);
+    bool core = mrl_core_ready();
+    bool gathered = together && core && mrl_gather(mrl_transport());
+    if (together && !core)
+        mrl_transport_relay();
     mrl_transport_close();
+    return gathered;
 }
 
 MRL_EXPORT int MPI_Finalize(void)
 {
-    if (mrl.started && !mrl.stopped && getpid() == mrl.pid)
-        finish(MRL_SITE);
-    return ((int (*)(void))mrl_next(MRL_FN_MPI_Finalize))();
+    bool measured = mrl.started && !mrl.stopped && getpid() == mrl.pid;
+    bool gathered = measured && end(MRL_SITE);
+    int rc = ((int (*)(void))mrl_next(MRL_FN_MPI_Finalize))();
+    if (measured && mrl.header->rank == 0 && !(gathered && mrl_conclude()) && mrl.in_file)
+        mrl_say("the report is not complete; finish it with: marple recover %s", mrl.directory);
+    return rc;
 }
 
 MRL_EXPORT int MPI_Abort(mrl_word comm, mrl_word code)

@@ -16,104 +16,101 @@ enum mrl_request_kind { MRL_REQ_SEND, MRL_REQ_RECV, MRL_REQ_COLLECTIVE, MRL_REQ_
 enum mrl_request_flag { MRL_REQ_PERSISTENT = 1, MRL_REQ_ACTIVE = 2 };
 
 struct mrl_request {
-    uint64_t bytes; /* to send, or room to receive */
+    _Atomic uint64_t handle; /* 0: free */
+    uint64_t bytes;          /* to send, or room to receive */
     uint32_t number, path;
     int32_t peer, tag;
     uint32_t thread;
     uint16_t comm;
     uint8_t kind, flags;
+    uint64_t pad[3];
 };
-_Static_assert(sizeof(struct mrl_request) == 32, "two to a cache line");
+_Static_assert(sizeof(struct mrl_request) == 64, "one cache line each");
 
 /*
- * The table: 262,144 slots (10 MB of addresses, touched as far as handles spread). A handle lives in the
+ * The table: 65,536 slots (4 MB of addresses, touched as far as handles spread). A handle lives in the
  * window of slots behind its own; when that is full the operation is not followed, and is counted.
  */
-#define MRL_REQUEST_SLOTS (1u << 18)
+#define MRL_REQUEST_SLOTS (1u << 16)
 #define MRL_REQUEST_WINDOW 16u
 #define MRL_HELD (UINT64_C(1) << 63)
-struct mrl_requests {
-    _Atomic uint64_t handles[MRL_REQUEST_SLOTS + MRL_REQUEST_WINDOW];
-    struct mrl_request items[MRL_REQUEST_SLOTS + MRL_REQUEST_WINDOW];
-};
-extern struct mrl_requests *mrl_requests;
+extern struct mrl_request *mrl_requests;
 
 bool mrl_requests_begin(void);
 
-/* True for what has no entry: no request, or one that was complete when it was made. */
-static inline bool mrl_request_trivial(mrl_word handle)
+/* An operation that was complete when it was started has no entry. */
+static inline bool mrl_request_done(mrl_word handle)
 {
-    return handle == mrl_abi.request_null || handle == mrl_abi.request_done ||
-           (handle & mrl_abi.request_done_mask) == mrl_abi.request_done_bits;
+    return (handle & mrl_abi.request_done_mask) == mrl_abi.request_done;
 }
 
 static inline uint32_t mrl_request_home(mrl_word handle)
 {
     uint64_t h = handle >> mrl_abi.request_shift;
-    return (uint32_t)(h ^ h >> 20) & (MRL_REQUEST_SLOTS - 1);
+    return (uint32_t)(h ^ h >> 16) & (MRL_REQUEST_SLOTS - 1);
 }
 
-/* An equal handle found on the way belongs to an operation whose end was not seen: it gives way. */
-static inline void mrl_request_put(mrl_word handle, const struct mrl_request *item)
+/*
+ * A slot for a new operation, to be filled and then given its handle; NULL: no room. An equal handle found
+ * on the way belongs to an operation whose end was not seen: it gives way.
+ */
+static inline struct mrl_request *mrl_request_new(mrl_word handle)
 {
-    uint32_t home = mrl_request_home(handle);
-    for (uint32_t slot = home; slot < home + MRL_REQUEST_WINDOW; slot++) {
-        _Atomic uint64_t *there = &mrl_requests->handles[slot];
-        uint64_t before = atomic_load_explicit(there, memory_order_relaxed);
+    struct mrl_request *slot = &mrl_requests[mrl_request_home(handle)];
+    for (struct mrl_request *end = slot + MRL_REQUEST_WINDOW; slot < end; slot++) {
+        uint64_t before = atomic_load_explicit(&slot->handle, memory_order_relaxed);
         if (before != 0 && before != handle)
             continue;
-        if (mrl.concurrent && !atomic_compare_exchange_strong_explicit(there, &before, MRL_HELD, memory_order_acquire,
-                                                                       memory_order_relaxed))
-            continue;
-        mrl_requests->items[slot] = *item;
-        atomic_store_explicit(there, handle, memory_order_release);
-        return;
+        if (!mrl.concurrent ||
+            atomic_compare_exchange_strong_explicit(&slot->handle, &before, MRL_HELD, memory_order_acquire, memory_order_relaxed))
+            return slot;
     }
     atomic_fetch_add_explicit(&mrl.header->requests_lost, 1, memory_order_relaxed);
+    return NULL;
 }
 
-/* The handle's entry, held for this thread; MRL_NONE if there is none. */
-static inline uint32_t mrl_request_hold(mrl_word handle)
+static inline void mrl_request_ready(struct mrl_request *slot, mrl_word handle)
 {
-    if (mrl_request_trivial(handle))
-        return MRL_NONE;
-    uint32_t home = mrl_request_home(handle);
-    for (uint32_t slot = home; slot < home + MRL_REQUEST_WINDOW; slot++) {
-        _Atomic uint64_t *there = &mrl_requests->handles[slot];
+    atomic_store_explicit(&slot->handle, handle, memory_order_release);
+}
+
+/* The handle's entry, held for this thread; NULL if there is none. */
+static inline struct mrl_request *mrl_request_hold(mrl_word handle)
+{
+    if (handle == mrl_abi.request_null || mrl_request_done(handle))
+        return NULL;
+    struct mrl_request *slot = &mrl_requests[mrl_request_home(handle)];
+    for (struct mrl_request *end = slot + MRL_REQUEST_WINDOW; slot < end; slot++) {
         uint64_t wanted = handle;
-        if (!mrl.concurrent) {
-            if (atomic_load_explicit(there, memory_order_relaxed) == handle)
-                return slot;
-        } else if (atomic_load_explicit(there, memory_order_relaxed) == handle &&
-                   atomic_compare_exchange_strong_explicit(there, &wanted, handle | MRL_HELD, memory_order_acquire,
-                                                           memory_order_relaxed)) {
+        if (atomic_load_explicit(&slot->handle, memory_order_relaxed) == handle &&
+            (!mrl.concurrent || atomic_compare_exchange_strong_explicit(&slot->handle, &wanted, handle | MRL_HELD,
+                                                                        memory_order_acquire, memory_order_relaxed)))
             return slot;
-        }
     }
-    return MRL_NONE;
+    return NULL;
 }
 
 /* After the call: the operation goes on, or is done with. */
-static inline void mrl_request_keep(uint32_t slot)
+static inline void mrl_request_keep(struct mrl_request *slot)
 {
-    if (slot == MRL_NONE || !mrl.concurrent)
+    if (!slot || !mrl.concurrent)
         return;
-    _Atomic uint64_t *there = &mrl_requests->handles[slot];
-    atomic_store_explicit(there, atomic_load_explicit(there, memory_order_relaxed) & ~MRL_HELD, memory_order_release);
+    atomic_store_explicit(&slot->handle, atomic_load_explicit(&slot->handle, memory_order_relaxed) & ~MRL_HELD, memory_order_release);
 }
 
-static inline void mrl_request_drop(uint32_t slot)
+static inline void mrl_request_drop(struct mrl_request *slot)
 {
-    if (slot != MRL_NONE)
-        atomic_store_explicit(&mrl_requests->handles[slot], 0, memory_order_release);
+    if (slot)
+        atomic_store_explicit(&slot->handle, 0, memory_order_release);
 }
 
 /* Room for the entries held during one call, and for statuses that the application ignores. */
 struct mrl_scratch {
-    uint32_t *held;
+    struct mrl_request **held;
     char *statuses;
     int64_t room;
 };
-struct mrl_scratch *mrl_scratch(int64_t count);
+extern _Thread_local struct mrl_scratch mrl_scratch __attribute__((tls_model("initial-exec")));
+bool mrl_scratch_grow(int64_t count);
 
 #endif

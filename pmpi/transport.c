@@ -3,6 +3,7 @@
 #include "next.h"
 
 #include <sched.h>
+#include <stdlib.h>
 #include <time.h>
 
 #define TAG 0x4d61 /* on a communicator of our own, any tag will do */
@@ -132,19 +133,41 @@ bool mrl_transport_broadcast(void *data, uint32_t size)
     return true;
 }
 
-bool mrl_transport_least(int32_t *value)
+bool mrl_transport_barrier(void)
 {
+    char token = 0;
+    int top = lowest_bit(link.rank, link.ranks);
+    for (int bit = 1; bit < top; bit <<= 1)
+        if (link.rank + bit < link.ranks && transfer(false, link.rank + bit, &token, 1))
+            return false;
+    if (link.rank && transfer(true, link.rank - top, &token, 1))
+        return false;
+    return mrl_transport_broadcast(&token, 1);
+}
+
+/* Without a core this rank has nothing to say, but passes on what its children send. */
+bool mrl_transport_relay(void)
+{
+    char *data = NULL;
+    uint64_t size = 0;
     int top = lowest_bit(link.rank, link.ranks);
     for (int bit = 1; bit < top; bit <<= 1) {
-        int32_t theirs;
+        uint64_t more;
         if (link.rank + bit >= link.ranks)
             continue;
-        if (transfer(false, link.rank + bit, (char *)&theirs, sizeof theirs))
+        char *longer = NULL;
+        bool failed = receive_size(link.rank + bit, &more) || !(longer = realloc(data, size + more + 1)) ||
+                      receive(link.rank + bit, longer + size, more);
+        if (longer)
+            data = longer;
+        if (failed) {
+            free(data);
+            link.broken = true;
             return false;
-        if (theirs < *value)
-            *value = theirs;
+        }
+        size += more;
     }
-    if (link.rank && transfer(true, link.rank - top, (char *)value, sizeof *value))
-        return false;
-    return mrl_transport_broadcast(value, sizeof *value);
+    bool ok = !link.rank || !send_bytes(link.rank - top, data, size);
+    free(data);
+    return ok;
 }

@@ -18,7 +18,9 @@ void mrl_transport_patience(double seconds);
 
 /* Bytes from rank 0 to all. */
 bool mrl_transport_broadcast(void *data, uint32_t size);
-/* Returns when all ranks have called it, with the least value any rank gave. False: broken. */
-bool mrl_transport_least(int32_t *value);
+/* Returns when all ranks have called it. False: broken. */
+bool mrl_transport_barrier(void);
+/* A rank without a core takes part in the gathering by passing on what it gets. */
+bool mrl_transport_relay(void);
 
 #endif

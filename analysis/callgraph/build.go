@@ -229,7 +229,8 @@ func (b *builder) gap(root ID, from, to event.Edge, e *event.Entry) {
 	}
 	off := b.clock.Ns(min(e.Runnable, e.Sum))
 	total := b.clock.Ns(e.Sum)
-	n := b.add(Node{Parent: parent.ID, Kind: KindGap, From: begin, To: end})
+	loop := b.isTest(begin) && b.isTest(end) && !to.Long()
+	n := b.add(Node{Parent: parent.ID, Kind: KindGap, From: begin, To: end, Loop: loop})
 	n.Calls = n.Calls.Merge(stat.Stat{N: e.N, Sum: total - off, MinRank: b.rank, MaxRank: b.rank})
 	charge(n, total-off)
 	n.Runnable += off
@@ -240,6 +241,10 @@ func (b *builder) gap(root ID, from, to event.Edge, e *event.Entry) {
 	if e.Own > 0 {
 		charge(b.add(Node{Parent: parent.ID, Kind: KindOwn}), b.clock.Ns(e.Own))
 	}
+}
+
+func (b *builder) isTest(e Edge) bool {
+	return e.Side == SideCall && b.nodes[e.Node].Op == event.OpTest
 }
 
 // finish turns sums into statistics over ranks with this rank as their only sample.

@@ -68,6 +68,7 @@ type Node struct {
 	Op         event.Op
 	Flags      event.OpFlags
 	From, To   Edge // KindGap
+	Loop       bool // KindGap between two tests or probes: each was shorter than 10 µs, a loop around them
 
 	Calls     stat.Stat     // durations of the calls, or of the invocations of a region
 	Exclusive stat.Stat     // over ranks
@@ -164,6 +165,9 @@ func (n *Node) identity() ID {
 		put(uint64(n.Level))
 	case KindGap:
 		put(uint64(n.From.Node), uint64(n.From.Side), uint64(n.To.Node), uint64(n.To.Side))
+		if n.Loop {
+			put(1)
+		}
 	default:
 		h.Write([]byte(n.Name))
 	}

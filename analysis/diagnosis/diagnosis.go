@@ -80,7 +80,7 @@ type facts struct {
 	mpi       float64 // but for waiting for a core inside MPI
 	explained float64 // by findings so far
 	crowded   bool
-	names     map[string]*run.Node
+	parents   map[string]*run.Node
 }
 
 func newFacts(r *run.Run) *facts {
@@ -116,6 +116,9 @@ func imbalance(f *facts) *run.Finding {
 	var worst *run.Node
 	var lost float64
 	for _, n := range f.nodes(callgraph.KindGap) {
+		if n.Loop {
+			continue // around tests and probes: waiting, whatever else it looks like
+		}
 		excess := seconds(n.Exclusive.Max) - seconds(n.Exclusive.Sum)/ranks
 		if l := excess * ranks; l > lost {
 			worst, lost = n, l
@@ -169,6 +172,11 @@ func polling(f *facts) *run.Finding {
 	var calls, hits uint64
 	var time float64
 	var worst *run.Node
+	for _, n := range f.nodes(callgraph.KindGap) {
+		if n.Loop {
+			time += seconds(n.Exclusive.Sum)
+		}
+	}
 	for _, n := range f.nodes(callgraph.KindMPI) {
 		if n.Op != event.OpTest.String() || n.Calls == nil {
 			continue
@@ -190,7 +198,7 @@ func polling(f *facts) *run.Finding {
 	finding.Where, finding.Node = f.place(worst), worst.ID
 	finding.Model, finding.Factor = "any", "polling"
 	finding.Evidence = []run.Evidence{
-		evidence("time-in-tests", time/f.core, LeastShare, "share", "%.0f %% of the core time is spent in tests and probes", 100*time/f.core),
+		evidence("time-in-tests", time/f.core, LeastShare, "share", "%.0f %% of the core time is spent in tests and probes, and between them", 100*time/f.core),
 		evidence("misses", misses, PollMisses, "share", "%s of %s found nothing", words.Percent(misses), words.Count(calls, "call", "calls")),
 		evidence("test-rate", rate, PollRate, "1/s", "%s per second and rank", words.Count(uint64(rate), "call", "calls")),
 	}
@@ -198,34 +206,32 @@ func polling(f *facts) *run.Finding {
 	return finding
 }
 
-// tinyMessages: many messages whose time is latency.
+// tinyMessages: many messages whose time is latency. It may be paid where they are sent, received or waited
+// for; what is spent waiting for slow ranks is not theirs.
 func tinyMessages(f *facts) *run.Finding {
 	var messages, tiny uint64
-	var time float64
+	time := -f.explained
 	var worst *run.Node
 	for _, n := range f.nodes(callgraph.KindMPI) {
 		op := event.ParseOp(n.Op)
-		if !op.Sends() && op != event.OpRecv {
+		if op.Sends() || op == event.OpRecv || op == event.OpWait {
+			time += seconds(n.Exclusive.Sum - min(n.OffCore, n.Exclusive.Sum))
+		}
+		if !op.Sends() {
 			continue
 		}
 		for _, s := range n.Sizes {
-			if !op.Sends() { // counted where they are sent; their time counts here too
-				if s.Below <= TinyBytes && s.Calls > 0 {
-					time += seconds(s.Ns)
-				}
-				continue
-			}
 			messages += s.Calls
 			if s.Below <= TinyBytes {
 				tiny += s.Calls
-				time += seconds(s.Ns)
 			}
 		}
-		if op.Sends() && n.Calls != nil && (worst == nil || n.Calls.N > worst.Calls.N) {
+		if n.Calls != nil && (worst == nil || n.Calls.N > worst.Calls.N) {
 			worst = n
 		}
 	}
 	part := float64(tiny) / float64(max(messages, 1))
+	time *= part
 	rate := float64(tiny) / (seconds(f.r.WallNs) * float64(f.r.Measured))
 	if worst == nil || time/f.core < LeastShare || part < TinyPart || rate < TinyRate {
 		return nil
@@ -235,7 +241,7 @@ func tinyMessages(f *facts) *run.Finding {
 	finding.Where, finding.Node = f.place(worst), worst.ID
 	finding.Model, finding.Factor = "any", "latency-bound messages"
 	finding.Evidence = []run.Evidence{
-		evidence("time-in-tiny-messages", time/f.core, LeastShare, "share", "%.0f %% of the core time is spent sending and receiving them", 100*time/f.core),
+		evidence("time-in-tiny-messages", time/f.core, LeastShare, "share", "%.0f %% of the core time is spent sending, receiving and waiting for them", 100*time/f.core),
 		evidence("tiny-part", part, TinyPart, "share", "%s of %s carry less than 1 KiB", words.Percent(part), words.Count(messages, "message", "messages")),
 		evidence("tiny-rate", rate, TinyRate, "1/s", "%s per second and rank", words.Count(uint64(rate), "message", "messages")),
 	}
@@ -324,19 +330,19 @@ func timeInMPI(f *facts) *run.Finding {
 
 // place is the call path of an MPI call for people: the call, and where it stands.
 func (f *facts) place(n *run.Node) string {
-	if f.names == nil {
-		f.names = map[string]*run.Node{}
+	if f.parents == nil {
+		f.parents = map[string]*run.Node{}
 		for _, root := range f.r.CallGraph {
 			root.Walk(func(n *run.Node, _ int) bool {
 				for _, c := range n.Children {
-					f.names[c.ID] = n
+					f.parents[c.ID] = n
 				}
 				return true
 			})
 		}
 	}
 	place := n.Name
-	for above := f.names[n.ID]; above != nil && above.Kind != callgraph.KindRoot.String(); above = f.names[above.ID] {
+	for above := f.parents[n.ID]; above != nil && above.Kind != callgraph.KindRoot.String(); above = f.parents[above.ID] {
 		place += " in " + above.Name
 	}
 	return place

@@ -19,6 +19,7 @@ type Aggregator struct {
 	entries *[entriesMax]Entry
 	nodes   []Node // of the process
 
+	loop    uint32   // loopNs in ticks
 	batch   uint32   // a multiple of oneBatch
 	unusual bool     // thread.pending holds something
 	index   []uint32 // open addressing: entry + 1
@@ -31,7 +32,7 @@ type Aggregator struct {
 
 const (
 	callCache = 256
-	peerCache = 128
+	peerCache = 256
 )
 
 type undo struct {
@@ -51,7 +52,7 @@ const (
 
 // NewAggregator works on a thread's block of ThreadSpan bytes; nodes is the process's table. The undo log
 // is applied if the block was left in mid-batch.
-func NewAggregator(block []byte, nodes []Node) *Aggregator {
+func NewAggregator(block []byte, nodes []Node, ticksPerSecond uint64) *Aggregator {
 	if len(block) < ThreadSpan {
 		return nil
 	}
@@ -62,6 +63,7 @@ func NewAggregator(block []byte, nodes []Node) *Aggregator {
 		log:     (*[undoMax]undo)(unsafe.Add(base, undoAt)),
 		entries: (*[entriesMax]Entry)(unsafe.Add(base, entriesAt)),
 		nodes:   nodes,
+		loop:    uint32(min(ticksPerSecond/(1_000_000_000/loopNs), 1<<31)),
 	}
 	a.recover()
 	a.unusual = a.t.pending != [pendingWords]uint64{}
@@ -151,6 +153,10 @@ func (a *Aggregator) find(kind EntryKind, key, bytes uint64) uint32 {
 		e.Op, e.Flags = a.nodes[path].Op, a.nodes[path].Flags
 		e.moves = movementOf(e.Op, e.Flags)
 	}
+	e.longest = ^uint32(0)
+	if e.Op == OpTest {
+		e.longest = a.loop
+	}
 	a.t.entries = i + 1
 	if (i+1)*2 > a.mask {
 		a.reindex(len(a.index) * 2)
@@ -230,33 +236,90 @@ func (a *Aggregator) consume(ring *[records]record, at, head uint64) Status {
 	return Done
 }
 
-// some takes records at to end, for which there is room without looking again. The loop itself handles
-// the usual call, which was made before, after the same event as last time, and whose two entries have been
-// saved for undoing in this batch; it is all that aggregation costs.
+// some takes records at to end, for which there is room without looking again.
 func (a *Aggregator) some(ring *[records]record, at, end uint64) uint64 {
-	t := a.t
+	for at < end {
+		if at = a.usual(ring, at, end); at < end {
+			a.other(&ring[at&(records-1)])
+			at++
+		}
+	}
+	return at
+}
+
+// usual takes records up to the first one that needs a second look. It takes a call that was made before,
+// after the same event as last time, and the arrival of a message for such a call, if all entries concerned
+// are where they are guessed to be and have been saved for undoing in this batch. This loop is what
+// aggregation costs; it calls nothing, so that everything stays in registers.
+func (a *Aggregator) usual(ring *[records]record, at, end uint64) uint64 {
+	t, entries := a.t, a.entries
 	from, last := t.lastFrom, t.lastTick
-	call, gap := a.batch|uint32(EntryCall), a.batch|uint32(EntryGap)
+	call, gap, peer := a.batch|uint32(EntryCall), a.batch|uint32(EntryGap), a.batch|uint32(EntryPeer)
+	if a.unusual {
+		return at
+	}
+loop:
 	for ; at < end; at++ {
 		r := &ring[at&(records-1)]
-		path := r.what.path()
-		e := &a.entries[a.calls[path&(callCache-1)]&(entriesMax-1)]
-		g := &a.entries[e.hint&(entriesMax-1)]
-		in := uint32(r.tag) & -(uint32(r.what>>56) & flagCollective) // flagCollective is 1
-		if e.key != uint64(r.what)&callMask || e.mark != call || g.key != gapKey(from, Edge(path)) || g.mark != gap ||
-			(r.bytes|in)-e.low >= e.span || a.unusual {
-			t.lastFrom, t.lastTick = from, last
-			a.other(r)
-			from, last = t.lastFrom, t.lastTick
-			continue
-		}
-		duration := uint64(r.duration)
-		g.N++
-		g.Sum += r.start - last
-		from, last = Edge(path), r.start+duration
-		e.add(duration)
-		if uint64(r.bytes)|uint64(r.what>>56) != 0 || e.moves > movesNothing {
-			a.move(e, r, duration, uint64(r.bytes), uint64(in))
+		what := r.what
+		path := what.path()
+		if what.kind() == kindCall {
+			e := &entries[a.calls[path&(callCache-1)]&(entriesMax-1)]
+			g := &entries[e.gap&(entriesMax-1)]
+			in := uint32(r.tag) & -(uint32(what>>56) & flagCollective) // flagCollective is 1
+			if e.key != uint64(what)&callMask || e.mark != call || g.key != gapKey(from, Edge(path)) || g.mark != gap ||
+				(r.bytes|in)-e.low >= e.span || r.start-last > uint64(e.longest) {
+				break
+			}
+			duration := uint64(r.duration)
+			switch e.moves {
+			case movesNothing:
+			case movesOut:
+				e.Out += uint64(r.bytes)
+				e.Done += uint64(what>>56) / flagHit & 1
+			case movesBothWays:
+				e.Out += uint64(r.bytes)
+				e.In += uint64(in)
+			case movesToPeer:
+				key := peerKey(what.comm(), r.peer, Sent)
+				p := &entries[a.peers[peerSlot(key)]&(entriesMax-1)]
+				if p.key != key || p.mark != peer {
+					break loop
+				}
+				p.N++
+				p.Sum += duration
+				p.Out += uint64(r.bytes)
+				e.Out += uint64(r.bytes)
+			case movesFromPeer:
+				key := peerKey(what.comm(), r.peer, Received)
+				p := &entries[a.peers[peerSlot(key)]&(entriesMax-1)]
+				if p.key != key || p.mark != peer {
+					break loop
+				}
+				p.N++
+				p.Sum += duration
+				p.Out += uint64(r.bytes)
+				e.In += uint64(r.bytes)
+				e.Done++
+			default:
+				break loop
+			}
+			g.N++
+			g.Sum += r.start - last
+			from, last = Edge(path), r.start+duration
+			e.add(duration)
+		} else {
+			e := &entries[a.arrivals[path&(callCache-1)]&(entriesMax-1)]
+			key := peerKey(what.comm(), r.peer, Received)
+			p := &entries[a.peers[peerSlot(key)]&(entriesMax-1)]
+			if what.kind() < kindReceived || what.kind() == kindPosted || what.flags() != 0 || e.key != callKey(path, what.comm()) ||
+				e.mark != call || r.start-uint64(e.low) >= uint64(e.span) || p.key != key || p.mark != peer {
+				break
+			}
+			e.In += r.start
+			e.Done++
+			p.N++
+			p.Out += r.start
 		}
 	}
 	t.lastFrom, t.lastTick = from, last
@@ -280,9 +343,12 @@ func (a *Aggregator) call(r *record) {
 	}
 	i := a.find(EntryCall, callKey(path, r.what.comm()), out|in)
 	a.calls[path&(callCache-1)] = i
-	hint := a.gap(Edge(path), r.start)
 	e := a.touch(i)
-	e.hint = hint
+	if r.start-t.lastTick > uint64(e.longest) && e.Op == OpTest {
+		a.gap(Edge(path)|edgeLong, r.start)
+	} else {
+		e.gap = uint16(a.gap(Edge(path), r.start))
+	}
 	t.lastFrom, t.lastTick = Edge(path), r.start+duration
 	e.add(duration)
 	e.Runnable += p[insideRunnable]
@@ -299,10 +365,10 @@ func (a *Aggregator) clearPending() {
 // move counts what a call has moved.
 func (a *Aggregator) move(e *Entry, r *record, duration, out, in uint64) {
 	if flags := r.what.flags(); flags&(flagFailed|flagHit) != 0 {
-		if flags&flagFailed != 0 {
-			e.Failed++
-		} else {
+		if flags&flagHit != 0 {
 			e.Done++
+		} else if e.Failed < ^uint16(0) {
+			e.Failed++
 		}
 		return
 	}
@@ -337,15 +403,15 @@ func (a *Aggregator) message(d Direction, r *record, bytes, ticks uint64) {
 		return
 	}
 	key := peerKey(r.what.comm(), r.peer, d)
-	cache := &a.peers[(key^key>>29^key>>45)&(peerCache-1)]
-	e := &a.entries[*cache&(entriesMax-1)]
-	if e.key != key || e.mark != a.batch|uint32(EntryPeer) {
+	cache := &a.peers[peerSlot(key)]
+	p := &a.entries[*cache&(entriesMax-1)]
+	if p.key != key || p.mark != a.batch|uint32(EntryPeer) {
 		*cache = a.find(EntryPeer, key, 0)
-		e = a.touch(*cache)
+		p = a.touch(*cache)
 	}
-	e.N++
-	e.Sum += ticks
-	e.Out += bytes
+	p.N++
+	p.Sum += ticks
+	p.Out += bytes
 }
 
 // gap charges the time since the last event; to is what comes next. It returns the entry's index.
@@ -370,9 +436,7 @@ func (a *Aggregator) other(r *record) {
 	switch r.what.kind() {
 	case kindCall:
 		a.call(r)
-	case kindReceived: // the second half of the call before
-		a.arrived(t.lastFrom.Path(), r)
-	case kindCompleted:
+	case kindReceived, kindCompleted:
 		// The path is that of the call which started the operation. Sends and collectives were counted there.
 		if r.what.flags()&(flagIsSend|flagCollective|flagCancelled) == 0 {
 			a.arrived(path, r)

@@ -86,7 +86,12 @@ func script(t *rapid.T, w *Writer, tw *ThreadWriter, m *reference) {
 			path := w.MPI(tw.Where(), f.name, f.op, f.flags)
 			size := rapid.Uint64Range(0, 1<<rapid.IntRange(0, 36).Draw(t, "size bits")).Draw(t, "size")
 			peer := rapid.Int32Range(ProcNull, 7).Draw(t, "peer")
-			gap(Edge(path), own)
+			to := Edge(path)
+			if f.op == OpTest && start-m.last > loopNs {
+				to |= edgeLong
+			}
+			gap(to, own)
+			m.from = Edge(path)
 			duration := step("duration") - start
 			m.last = now
 			c := Call{Path: path, Start: start, Duration: duration, Comm: comm, Peer: peer, Out: size}
@@ -198,7 +203,7 @@ func TestEveryRecordCountsOnceAfterAKill(t *testing.T) {
 			a.some(a.ring, at, at+rapid.Uint64Range(0, head-at).Draw(t, "killed after"))
 		}
 		corpse := bytes.Clone(unsafe.Slice((*byte)(unsafe.Pointer(a.t)), ThreadSpan))
-		again := NewAggregator(corpse, AllNodes(w.tables))
+		again := NewAggregator(corpse, AllNodes(w.tables), 1e9)
 		require.Equal(t, Done, again.Consume())
 		m.compare(t, again.Entries())
 	})

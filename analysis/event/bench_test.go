@@ -14,7 +14,7 @@ func BenchmarkConsume(b *testing.B) {
 			nodes[i+10].Flags = Nonblocking
 		}
 	}
-	a := NewAggregator(block, nodes)
+	a := NewAggregator(block, nodes, 1e9)
 	a.t.entriesReady = entriesMax
 	tick := uint64(1000)
 	var pattern []record
@@ -53,7 +53,7 @@ func BenchmarkConsumeOneCall(b *testing.B) {
 	block := make([]byte, ThreadSpan)
 	nodes := make([]Node, 64)
 	nodes[10] = Node{Kind: NodeMPI, Op: OpTest, Flags: Nonblocking}
-	a := NewAggregator(block, nodes)
+	a := NewAggregator(block, nodes, 1e9)
 	a.t.entriesReady = entriesMax
 	for i := range a.ring {
 		a.ring[i] = record{start: uint64(i) * 100, duration: 50, what: makeWhat(10, 1, kindCall, 0)}

@@ -32,10 +32,18 @@ type Edge uint32
 const (
 	edgeEnter Edge = 1 << 31 // the region begins
 	edgeExit  Edge = 1 << 30 // the region ends
+	// The gap ends at a test or probe, and was longer than loopNs. Between two tests that tells work from the
+	// loop around them, which would otherwise add up in one entry.
+	edgeLong Edge = 1 << 29
 )
 
+const loopNs = 10_000
+
 // Path is the node the edge belongs to.
-func (e Edge) Path() uint32 { return uint32(e &^ (edgeEnter | edgeExit)) }
+func (e Edge) Path() uint32 { return uint32(e &^ (edgeEnter | edgeExit | edgeLong)) }
+
+// Long tells of the end of a gap before a test or probe whether it took more than 10 µs.
+func (e Edge) Long() bool { return e&edgeLong != 0 }
 
 // Enters tells whether the edge is the beginning of a region, Exits whether it is the end of one.
 func (e Edge) Enters() bool { return e&edgeEnter != 0 }
@@ -62,8 +70,9 @@ type Entry struct {
 	Runnable  uint64 // ticks off the core though runnable, within Sum
 	Blocked   uint64 // ticks off the core and blocked, within Sum
 	Own       uint64 // EntryGap: ticks spent by Marple, not within Sum
-	Failed    uint32 // EntryCall: calls that returned an error
-	hint      uint32 // EntryCall: index of the gap that usually comes before
+	Failed    uint16 // EntryCall: calls that returned an error, at most 65,535
+	gap       uint16 // EntryCall: index of the gap that usually comes before
+	longest   uint32 // EntryCall: ticks of a usual gap
 }
 
 const _ = uint(unsafe.Sizeof(Entry{})-entrySize) + uint(entrySize-unsafe.Sizeof(Entry{}))
@@ -90,6 +99,9 @@ func (e *Entry) Gap() (from, to Edge) { return Edge(e.key), Edge(e.key >> 32) }
 // Peer is the rank of an EntryPeer in its communicator, and the direction of the messages.
 func (e *Entry) Peer() (int32, Direction) { return int32(uint32(e.key)), Direction(e.key >> 48) }
 
+// peerSlot is where a peer's key is looked for first.
+func peerSlot(key uint64) uint64 { return (key ^ key>>29 ^ key>>45) & (peerCache - 1) }
+
 func gapKey(from, to Edge) uint64 { return uint64(from) | uint64(to)<<32 }
 
 func peerKey(comm uint16, peer int32, d Direction) uint64 {
@@ -97,7 +109,8 @@ func peerKey(comm uint16, peer int32, d Direction) uint64 {
 }
 
 // A call's key is the last word of its record but for the flags: nothing need be taken apart to compare it.
-const callMask = 1<<56 - 1
+// That the call has failed is left in, so that a failed call's record equals no key.
+const callMask = 1<<56 - 1 | flagFailed<<56
 
 func callKey(path uint32, comm uint16) uint64 {
 	return uint64(makeWhat(path, comm, kindCall, 0))

@@ -295,6 +295,7 @@ type thread struct {
 	lastEnd        uint64
 	where, started uint32
 	ownTicks       uint64
+	gapFrom        uint64
 	offInside      uint64
 	offBlocked     uint64
 	epoch, depth   uint32

@@ -39,13 +39,16 @@ func Open(tables []byte, blocks [][]byte) (*Process, error) {
 			block = nil
 		}
 		p.blocks = append(p.blocks, block)
-		p.threads = append(p.threads, NewAggregator(block, p.Nodes()))
+		p.threads = append(p.threads, NewAggregator(block, p.Nodes(), h.TicksPerSecond))
 	}
 	return p, nil
 }
 
 // Header is the process's header, in shared memory.
-func (p *Process) Header() *Header { return (*Header)(unsafe.Pointer(unsafe.SliceData(p.mem))) }
+func (p *Process) Header() *Header { return HeaderOf(p.mem) }
+
+// HeaderOf is the header at the start of a process's tables.
+func HeaderOf(tables []byte) *Header { return (*Header)(unsafe.Pointer(unsafe.SliceData(tables))) }
 
 func table[T any](p *Process, at int, count *uint32, limit int) []T {
 	n := min(int(atomic.LoadUint32(count)), limit)

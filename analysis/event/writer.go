@@ -123,7 +123,7 @@ func (w *Writer) Thread(begin uint64, main bool) *ThreadWriter {
 	}
 	w.blocks = append(w.blocks, block)
 	w.Header().Threads = uint32(len(w.blocks))
-	return &ThreadWriter{w: w, a: NewAggregator(block, AllNodes(w.tables)), path: []uint32{0}}
+	return &ThreadWriter{w: w, a: NewAggregator(block, AllNodes(w.tables), w.Header().TicksPerSecond), path: []uint32{0}}
 }
 
 // Call describes an MPI call for a ThreadWriter. Peer is a rank of Comm, or Any, ProcNull, NoPeer, ...
@@ -170,9 +170,9 @@ func (t *ThreadWriter) Call(c Call) {
 		what: makeWhat(c.Path, c.Comm, kindCall, flags)})
 }
 
-// Received records the receiving half of the call just recorded.
-func (t *ThreadWriter) Received(comm uint16, peer int32, bytes uint64) {
-	t.put(record{start: bytes, peer: peer, what: makeWhat(0, comm, kindReceived, 0)})
+// Received records the receiving half of a call on this path, which has just been recorded.
+func (t *ThreadWriter) Received(path uint32, comm uint16, peer int32, bytes uint64) {
+	t.put(record{start: bytes, peer: peer, what: makeWhat(path, comm, kindReceived, 0)})
 }
 
 // Completed records that an operation started by a call on this path is complete.

@@ -264,6 +264,7 @@ func node(c *coder, n *callgraph.Node) {
 	case callgraph.KindGap:
 		edge(c, &n.From)
 		edge(c, &n.To)
+		flag(c, &n.Loop)
 	}
 	sample(c, &n.Calls)
 	sample(c, &n.Exclusive)

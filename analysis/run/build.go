@@ -206,7 +206,7 @@ func (b *builder) node(n *callgraph.Node) *Node {
 	case callgraph.KindOwn:
 		out.Name = "Marple itself"
 	case callgraph.KindGap:
-		out.From, out.To = nodeID(n.From.Node), nodeID(n.To.Node)
+		out.From, out.To, out.Loop = nodeID(n.From.Node), nodeID(n.To.Node), n.Loop
 	case callgraph.KindOverflow:
 		out.Name = "paths that found no room"
 	}
@@ -214,7 +214,8 @@ func (b *builder) node(n *callgraph.Node) *Node {
 }
 
 func frameName(n *Node) string {
-	place := fmt.Sprintf("%s+%s", path.Base(n.Module), n.Offset)
+	module, _, _ := strings.Cut(path.Base(n.Module), ".so")
+	place := fmt.Sprintf("%s+%s", module, n.Offset)
 	switch {
 	case n.Module == "":
 		place = n.Offset
@@ -230,6 +231,9 @@ func frameName(n *Node) string {
 // gapName says between which events a gap lies.
 func (b *builder) gapName(n *callgraph.Node) string {
 	from, to := b.edgeName(n.From, "the start"), b.edgeName(n.To, "the end")
+	if n.Loop {
+		return "loop around " + from
+	}
 	if from == to {
 		return "between two of " + from
 	}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"time"
 
+	"marple/analysis/callgraph"
 	"marple/analysis/stat"
 )
 
@@ -161,6 +162,7 @@ type Node struct {
 	Op       string `json:"op,omitempty"`
 	From     string `json:"from,omitempty"` // id, of a gap
 	To       string `json:"to,omitempty"`
+	Loop     bool   `json:"loop,omitempty"` // gap between two tests or probes, each shorter than 10 µs
 
 	Exclusive Stat       `json:"exclusive_ns"`
 	Inclusive Stat       `json:"inclusive_ns"`
@@ -296,6 +298,31 @@ func (r *Run) Check() error {
 		return fmt.Errorf("schema %d; this Marple reads schema %d", r.Schema, Schema)
 	case r.Ranks < 1 || r.Measured < 0 || r.Measured > r.Ranks:
 		return fmt.Errorf("%d of %d ranks measured", r.Measured, r.Ranks)
+	}
+	for _, root := range r.CallGraph {
+		if err := root.check(0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxDepth is what no real call path reaches, and no stack overflows at.
+const maxDepth = 100_000
+
+func (n *Node) check(depth int) error {
+	switch {
+	case n == nil:
+		return fmt.Errorf("call_graph: a node is null")
+	case depth > maxDepth:
+		return fmt.Errorf("call_graph: deeper than %d", maxDepth)
+	case n.Kind == callgraph.KindMPI.String() && n.Calls == nil:
+		return fmt.Errorf("call_graph: node %s: MPI calls without call_ns", n.ID)
+	}
+	for _, c := range n.Children {
+		if err := c.check(depth + 1); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func readConfig(path string) (map[string]string, error) {
 func parseConfig(path string, data []byte) (set map[string]string, err error) {
 	tree, err := parser.ParseBytes(data, 0)
 	if err != nil {
-		return nil, fmt.Errorf("config: %s: %s", path, oneLine(err))
+		return nil, fmt.Errorf("config: %s:%s", path, oneLine(err))
 	}
 	set = map[string]string{}
 	for _, document := range tree.Docs {
@@ -66,9 +66,6 @@ func parseConfig(path string, data []byte) (set map[string]string, err error) {
 			if err := s.Check(value); err != nil {
 				return nil, at(path, pair.Value, "%v", err)
 			}
-			if _, twice := set[key]; twice {
-				return nil, at(path, pair.Key, "%s is set twice", key)
-			}
 			set[key] = value
 		}
 	}
@@ -91,10 +88,13 @@ func at(path string, n ast.Node, format string, arguments ...any) error {
 	return fmt.Errorf("config: %s:%d:%d: %s", path, position.Line, position.Column, fmt.Sprintf(format, arguments...))
 }
 
-// oneLine turns the parser's "[line:column] message" with an excerpt below into line:column: message.
+// oneLine turns the parser's "[line:column] message", with an excerpt below, into line:column: message.
 func oneLine(err error) string {
 	first, _, _ := strings.Cut(err.Error(), "\n")
-	return strings.TrimPrefix(strings.Replace(first, "] ", ": ", 1), "[")
+	if place, message, ok := strings.Cut(strings.TrimPrefix(first, "["), "] "); ok {
+		return place + ": " + message
+	}
+	return " " + first
 }
 
 func keys() string {

@@ -34,10 +34,10 @@ const (
         c.comm = mrl_comm(t, comm);
         c.peer = mrl_peer(source);
         c.tag = mrl_tag(tag);`
-	holdOne  = "uint32_t held = mrl_request_hold(mrl_handle(mrl_handle_at(request, 0)));"
-	holdMsg  = "uint32_t held = mrl_request_hold(MRL_MESSAGE(mrl_handle(mrl_handle_at(message, 0))));"
-	takeMsg  = "\n        c.comm = held == MRL_NONE ? 0 : mrl_requests->items[held].comm;"
-	putMsg   = "\n        struct mrl_request item = {.bytes = (uint64_t)m.bytes, .peer = m.peer, .tag = m.tag, .comm = (uint16_t)c.comm};\n        mrl_request_put(MRL_MESSAGE(mrl_handle(mrl_handle_at(message, 0))), &item);"
+	holdOne  = "struct mrl_request *held = mrl_request_hold(mrl_handle(mrl_handle_at(request, 0)));"
+	holdMsg  = "struct mrl_request *held = mrl_request_hold(MRL_MESSAGE(mrl_handle(mrl_handle_at(message, 0))));"
+	takeMsg  = "\n        c.comm = held ? held->comm : 0;"
+	putMsg   = "\n        mrl_keep_message(mrl_handle(mrl_handle_at(message, 0)), &m, c.comm);"
 	onWindow = "\n        c.comm = mrl_map_get(&mrl_windows, mrl_handle(win));"
 	onFile   = "\n        c.comm = mrl_map_get(&mrl_files, fh);"
 	target   = onWindow + "\n        c.peer = mrl_peer(target_rank);"
@@ -67,18 +67,18 @@ var shapes = map[string]shape{
 		follow("RECV", "mrl_bytes(t, count, datatype, $wide)")},
 	"mrecv": {op: "RECV", before: ours + "\n    " + holdMsg, after: takeMsg + received + "\n        mrl_request_drop(held);"},
 	"imrecv": {op: "RECV", start: Immediate, before: holdMsg, after: `
-        if (held != MRL_NONE) {
-            c.comm = mrl_requests->items[held].comm;
-            c.peer = mrl_requests->items[held].peer;
-            c.tag = mrl_requests->items[held].tag;
+        if (held) {
+            c.comm = held->comm;
+            c.peer = held->peer;
+            c.tag = held->tag;
             mrl_request_drop(held);
         }` + follow("RECV", "mrl_bytes(t, count, datatype, $wide)")},
 	"sendrecv": {op: "SENDRECV", before: ours,
 		after: strings.ReplaceAll(twoWay, "$sent", "mrl_bytes(t, sendcount, sendtype, $wide)"),
-		write: "at = mrl_write_received(t, status, c.comm, at);"},
+		write: "at = mrl_write_received(t, status, &c, at);"},
 	"sendrecv_replace": {op: "SENDRECV", before: ours,
 		after: strings.ReplaceAll(twoWay, "$sent", "mrl_bytes(t, count, datatype, $wide)"),
-		write: "at = mrl_write_received(t, status, c.comm, at);"},
+		write: "at = mrl_write_received(t, status, &c, at);"},
 	"isendrecv": {op: "SENDRECV", start: Immediate,
 		after: strings.ReplaceAll(twoWay, "$sent", "mrl_bytes(t, sendcount, sendtype, $wide)") + twoWayRequest},
 	"isendrecv_replace": {op: "SENDRECV", start: Immediate,

@@ -1,12 +1,15 @@
 /*
  * Nanoseconds per MPI call, 8-byte messages on MPI_COMM_SELF: thread CPU time, the best of several
  * rounds. Prints one line per call: name and nanoseconds.
+ *
+ *     calls [ROUNDS [CALLS-PER-ROUND [NAME]]]
  */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static double now(void)
@@ -57,13 +60,15 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    int rounds = argc > 1 ? atoi(argv[1]) : 15, n = argc > 2 ? atoi(argv[2]) : 100000;
+    int rounds = argc > 1 ? atoi(argv[1]) : 25, n = argc > 2 ? atoi(argv[2]) : 100000;
     cpu_set_t one;
     MPI_Init(&argc, &argv);
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
     sched_setaffinity(0, sizeof one, &one);
     for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
+        if (argc > 3 && strcmp(argv[3], calls[c].name) != 0)
+            continue;
         double best = 1e30;
         for (int r = 0; r < rounds; r++) {
             double start = now();
