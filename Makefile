@@ -1,4 +1,13 @@
-# Marple. `make build` fills build/; `make demo`, `make test`, `make lint`, `make bench` explain themselves.
+# Marple
+#
+#   make build   fill build/: marple, libmarple.so, libmarple-core.so
+#   make demo    build, run a small MPI program under Marple, show its report
+#   make test    everything a contributor runs; installs what is missing through apt where it can
+#   make lint    formatting, vet, staticcheck, who may use whom, C warnings
+#   make bench   what measuring costs, side by side with running bare
+#   make schema  write the JSON Schema of run.json anew
+#
+# CI=1 makes a missing tool or MPI an error instead of a skipped suite.
 
 CC      ?= gcc
 CFLAGS  ?= -O2 -g
@@ -13,7 +22,12 @@ OBJECTS := $(SHIM_C:%.c=$(BUILD)/obj/%.o) $(PMPI_C:%.c=$(BUILD)/obj/%.o) $(GEN_C
 HEADERS := $(wildcard cshim/*.h cshim/include/*.h pmpi/*.h) $(GEN)/settings.gen.h $(GEN)/functions.gen.h
 SHIM_FLAGS = -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -ftls-model=initial-exec $(WARN) $(CFLAGS) -I$(GEN) -Icshim -Ipmpi
 
-.PHONY: build clean
+GO_SOURCES := $(shell find analysis bridge cmd -name '*.go' -not -name '*_test.go') go.mod go.sum analysis/run/schema.json
+GO_C       := cshim/core.h
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
+
+.PHONY: build mock demo test test-go test-long lint bench schema clean
+
 build: $(BUILD)/libmarple.so $(BUILD)/libmarple-core.so $(BUILD)/marple
 
 $(GEN)/settings.gen.h: $(wildcard analysis/setting/*.go cshim/gen/*.go)
@@ -37,18 +51,47 @@ $(BUILD)/obj/%.o: %.c $(HEADERS)
 # Bound at load time (-z now): the first call of anything must not run the dynamic linker.
 $(BUILD)/libmarple.so: $(OBJECTS)
 	@echo "LD $@"
-	@$(CC) -shared -o $@ $^ -Wl,-soname,libmarple.so -Wl,-z,now -Wl,-z,nodelete -ldl -lm -lpthread
+	@$(CC) $(CFLAGS) -shared -o $@ $^ -Wl,-soname,libmarple.so -Wl,-z,now -Wl,-z,nodelete -ldl -lm -lpthread
 
 # Stripped, and with preemption by signals off: a guest sends its host no signals.
-GO_SOURCES := $(shell find analysis bridge cmd -name '*.go' -not -name '*_test.go') go.mod go.sum
-$(BUILD)/libmarple-core.so: $(GO_SOURCES) cshim/core.h analysis/run/schema.json
+$(BUILD)/libmarple-core.so: $(GO_SOURCES) $(GO_C)
 	@echo "GO $@"
 	@CGO_ENABLED=1 go build -buildmode=c-shared -trimpath -ldflags '-s -w -X=runtime.godebugDefault=asyncpreemptoff=1' -o $@ ./bridge
 	@rm -f $(BUILD)/libmarple-core.h
 
-$(BUILD)/marple: $(GO_SOURCES) analysis/run/schema.json
+$(BUILD)/marple: $(GO_SOURCES)
 	@echo "GO $@"
 	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $@ ./cmd/marple
+
+mock: $(BUILD)/mock/bin/mpirun
+$(BUILD)/mock/bin/mpirun: $(wildcard test/mock/lib/* test/mock/include/* test/mock/mockrun/*.go test/mock/world/*.go) test/mock/build.sh
+	@echo "MOCK $(BUILD)/mock"
+	@test/mock/build.sh $(BUILD)/mock
+
+demo: build mock
+	@test/demo.sh $(BUILD)
+
+test:
+	@test/setup.sh
+	@$(MAKE) --no-print-directory lint build mock
+	@$(MAKE) --no-print-directory test-go
+
+# Packages run one after the other: the end-to-end tests want the cores for their ranks.
+test-go:
+	go test -p 1 -timeout 20m ./...
+	go test -race -timeout 10m ./analysis/event ./analysis/callgraph ./analysis/profile ./analysis/run ./analysis/diagnosis ./analysis/report ./analysis/symbol
+
+lint: $(GEN)/settings.gen.h $(GEN)/functions.gen.h
+	@echo "gofmt"; test -z "$$(gofmt -l analysis bridge cmd cshim pmpi test)" || { gofmt -d analysis bridge cmd cshim pmpi test; exit 1; }
+	@echo "go vet"; go vet ./...
+	@echo "staticcheck"; go run $(STATICCHECK) ./...
+	@echo "rooms"; go test ./test/lint
+
+bench: build
+	go run ./test/bench $(BUILD)
+
+schema:
+	go run ./analysis/run/schemagen ./analysis/run analysis/run/schema.json
 
 clean:
 	rm -rf $(BUILD)

@@ -3,6 +3,7 @@ package symbol
 import (
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -21,11 +22,12 @@ import (
 // SYMBOL_BENCH in the environment names more modules, separated by colons.
 func BenchmarkModule(b *testing.B) {
 	paths := filepath.SplitList(os.Getenv("SYMBOL_BENCH"))
+	toolchain, _ := exec.LookPath("go")
 	for _, path := range []string{
-		"/lib/x86_64-linux-gnu/libc.so.6",            // with a separate debug file, if that is installed
-		"/usr/lib/x86_64-linux-gnu/liblammps.so.0",   // symbols for dynamic linking only
-		"/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1",  // the same, many
-		filepath.Join(runtime.GOROOT(), "bin", "go"), // symbols only
+		"/lib/x86_64-linux-gnu/libc.so.6",           // with a separate debug file, if that is installed
+		"/usr/lib/x86_64-linux-gnu/liblammps.so.0",  // symbols for dynamic linking only
+		"/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1", // the same, many
+		toolchain, // symbols only
 	} {
 		if _, err := os.Stat(path); err == nil {
 			paths = append(paths, path)

@@ -1,0 +1,31 @@
+#!/bin/sh
+# Installs through apt what the test suites need and this machine lacks, where that is possible; says what
+# stays missing. With CI=1 something missing is an error.
+set -u
+
+packages="gcc g++ gfortran make openmpi-bin libopenmpi-dev mpich libmpich-dev scalapack-mpi-test hpcc lammps lammps-examples
+clang binutils"
+
+missing=
+for p in $packages; do
+    dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'install ok installed' || missing="$missing $p"
+done
+[ -n "$missing" ] || exit 0
+
+if command -v apt-get >/dev/null; then
+    as=
+    [ "$(id -u)" = 0 ] || as="sudo -n"
+    echo "installing:$missing"
+    $as apt-get -qq update >/dev/null 2>&1
+    # shellcheck disable=SC2086
+    DEBIAN_FRONTEND=noninteractive $as apt-get -qq install -y --no-install-recommends $missing >/dev/null 2>&1
+fi
+
+still=
+for p in $missing; do
+    dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'install ok installed' || still="$still $p"
+done
+[ -n "$still" ] || exit 0
+echo "missing, and not installable here:$still"
+[ "${CI:-}" != 1 ] || exit 1
+echo "suites that need them will be skipped, and say so"
