@@ -17,7 +17,7 @@ GEN     := $(BUILD)/gen
 
 SHIM_C  := $(wildcard cshim/*.c)
 PMPI_C  := $(wildcard pmpi/*.c)
-GEN_C   := $(GEN)/functions.gen.c $(GEN)/wrappers.gen.c
+GEN_C   := $(GEN)/functions.gen.c $(GEN)/wrappers.gen.c $(GEN)/fortran.gen.c
 OBJECTS := $(SHIM_C:%.c=$(BUILD)/obj/%.o) $(PMPI_C:%.c=$(BUILD)/obj/%.o) $(GEN_C:$(GEN)/%.c=$(BUILD)/obj/gen/%.o)
 HEADERS := $(wildcard cshim/*.h cshim/include/*.h pmpi/*.h) $(GEN)/settings.gen.h $(GEN)/functions.gen.h
 SHIM_FLAGS = -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -ftls-model=initial-exec $(WARN) $(CFLAGS) -I$(GEN) -Icshim -Ipmpi

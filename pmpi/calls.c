@@ -1,4 +1,5 @@
 #include "calls.h"
+#include "fortran.h"
 
 #include <string.h>
 
@@ -96,27 +97,40 @@ static uint64_t write_operation(struct mrl_thread *t, const struct mrl_request *
     return at + 1;
 }
 
+/*
+ * What the status says of a completed operation. It is believed only as far as it can be true: the mpi_f08
+ * bindings of MPICH 4.0 return from MPI_Waitany without filling it in.
+ */
+static void read_completion(const struct mrl_request *item, mrl_word status, struct mrl_received_message *m)
+{
+    if (!status || (item->kind != MRL_REQ_RECV && item->kind != MRL_REQ_FILE && !(item->flags & MRL_REQ_CANCELLING)))
+        return;
+    struct mrl_received_message read = mrl_read_status(status);
+    m->cancelled = item->flags & MRL_REQ_CANCELLING && read.cancelled;
+    if (m->cancelled || item->kind == MRL_REQ_SEND)
+        return;
+    if (item->kind == MRL_REQ_RECV) {
+        bool same = item->peer == MRL_ANY ? read.peer >= 0 && read.peer < mrl_comm_n(item->comm) : read.peer == item->peer;
+        if (!same || (item->tag != MRL_ANY && read.tag != item->tag) || read.bytes < 0 || (uint64_t)read.bytes > item->bytes) {
+            atomic_fetch_add_explicit(&mrl.header->statuses_lost, 1, memory_order_relaxed);
+            return;
+        }
+        m->peer = read.peer;
+        m->tag = read.tag;
+    }
+    m->bytes = read.bytes;
+}
+
 uint64_t mrl_complete(struct mrl_thread *t, struct mrl_request *item, mrl_word status, uint64_t at)
 {
     if (!item)
         return at;
     if (item->flags & MRL_REQ_ACTIVE) {
         struct mrl_received_message m = {.peer = item->peer, .tag = item->tag};
-        switch (status ? item->kind : MRL_REQ_OTHER) {
-        case MRL_REQ_RECV:
-            m = mrl_read_status(status);
-            if (m.cancelled)
-                m.bytes = 0;
-            break;
-        case MRL_REQ_SEND:
-            mrl_status_bytes(status, &m.cancelled);
-            break;
-        case MRL_REQ_FILE:
-            m.bytes = mrl_status_bytes(status, &m.cancelled);
-            break;
-        }
+        read_completion(item, status, &m);
         if (item->kind == MRL_REQ_COMM)
-            mrl_comm_arrived(item->comm, (uint32_t)item->tag, mrl_handle_at(item->bytes, 0));
+            mrl_comm_arrived(item->comm, (uint32_t)item->tag,
+                             item->flags & MRL_REQ_FORTRAN ? mrl_fortran_Comm(item->bytes) : mrl_handle_at(item->bytes, 0));
         at = write_operation(t, item, MRL_COMPLETED, &m, at);
     }
     if (item->flags & MRL_REQ_PERSISTENT) {
@@ -135,15 +149,16 @@ uint64_t mrl_complete_all(struct mrl_thread *t, struct mrl_scratch *held, int64_
     return at;
 }
 
-/* Of those held, `which` are complete, and the i-th status belongs to which[i]. */
+/* Of those held, `which` are complete, counted from `base`; the i-th status belongs to which[i]. */
 uint64_t mrl_complete_some(struct mrl_thread *t, struct mrl_scratch *held, int64_t count, const int *which,
-                           int64_t some, mrl_word statuses, uint64_t at)
+                           int64_t some, int base, mrl_word statuses, uint64_t at)
 {
     for (int64_t i = 0; held && i < some; i++) {
-        if (which[i] < 0 || which[i] >= count)
+        int64_t done = (int64_t)which[i] - base;
+        if (done < 0 || done >= count)
             continue;
-        at = mrl_complete(t, held->held[which[i]], mrl_status_of(statuses, i), at);
-        held->held[which[i]] = NULL;
+        at = mrl_complete(t, held->held[done], mrl_status_of(statuses, i), at);
+        held->held[done] = NULL;
     }
     mrl_keep_all(held, count);
     return at;

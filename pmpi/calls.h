@@ -194,12 +194,14 @@ MRL_INLINE uint8_t mrl_follow(struct mrl_thread *t, const struct mrl_call *c, mr
 uint64_t mrl_started(struct mrl_thread *t, mrl_word request, const struct mrl_call *c, uint64_t at);
 uint64_t mrl_complete(struct mrl_thread *t, struct mrl_request *item, mrl_word status, uint64_t at);
 uint64_t mrl_complete_all(struct mrl_thread *t, struct mrl_scratch *held, int64_t count, mrl_word statuses, uint64_t at);
-uint64_t mrl_complete_some(struct mrl_thread *t, struct mrl_scratch *held, int64_t count, const int *which, int64_t some, mrl_word statuses, uint64_t at);
+uint64_t mrl_complete_some(struct mrl_thread *t, struct mrl_scratch *held, int64_t count, const int *which, int64_t some, int base, mrl_word statuses, uint64_t at);
 MRL_INLINE struct mrl_scratch *mrl_hold_all(int64_t count, mrl_word requests)
 {
     struct mrl_scratch *s = &mrl_scratch;
     if (unlikely(count > s->room) && !mrl_scratch_grow(count))
         return NULL; /* too many to follow */
+    if (unlikely(!requests))
+        return NULL;
     for (int64_t i = 0; i < count; i++)
         s->held[i] = mrl_request_hold(mrl_handle(mrl_handle_at(requests, i)));
     return s;
@@ -213,6 +215,7 @@ void mrl_keep_message(mrl_word message, const struct mrl_received_message *m, ui
 /* Sums for collectives with a count per process. wide: counts are 8 bytes (the _c bindings). */
 int64_t mrl_sum(mrl_word counts, int64_t n, bool wide);
 int64_t mrl_sum_types(struct mrl_thread *t, mrl_word counts, mrl_word types, int64_t n, bool wide);
+int64_t mrl_sum_fortran_types(struct mrl_thread *t, mrl_word counts, mrl_word types, int64_t n, bool wide);
 
 MRL_INLINE int64_t mrl_count(mrl_word word, bool wide)
 {

@@ -220,12 +220,16 @@ int64_t mrl_comm_destinations(mrl_word handle, uint32_t comm)
 }
 
 /* Names make reports readable. */
+void mrl_comm_named(mrl_word comm, const char *name, size_t length)
+{
+    uint32_t index = mrl.on ? mrl_map_get(&mrl_comms, mrl_handle(comm)) : 0;
+    if (index)
+        mrl_comm_at(index)->name = mrl_string(name, length < 128 ? length : 128);
+}
+
 __attribute__((visibility("default"))) int MPI_Comm_set_name(mrl_word comm, const char *name)
 {
-    if (mrl.on && name) {
-        uint32_t index = mrl_map_get(&mrl_comms, mrl_handle(comm));
-        if (index)
-            mrl_comm_at(index)->name = mrl_string(name, 128);
-    }
+    if (name)
+        mrl_comm_named(comm, name, strlen(name));
     return ((int (*)(mrl_word, const char *))mrl_next(MRL_FN_MPI_Comm_set_name))(comm, name);
 }

@@ -44,6 +44,7 @@ void mrl_comm_made(struct mrl_thread *t, mrl_word parent, mrl_word result, bool 
 uint32_t mrl_comm_ordinal(uint32_t parent);
 void mrl_comm_arrived(uint32_t parent, uint32_t ordinal, mrl_word result);
 void mrl_comm_freed(uint32_t index);
+void mrl_comm_named(mrl_word comm, const char *name, size_t length);
 
 /* How many blocks a collective moves, by the words of functions.txt. */
 static inline int64_t mrl_comm_n(uint32_t comm)

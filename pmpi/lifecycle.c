@@ -3,6 +3,7 @@
  * inert, and a process that never gets there never notices it.
  */
 #include "calls.h"
+#include "fortran.h"
 #include "transport.h"
 
 #include <errno.h>
@@ -117,31 +118,49 @@ static void begin(struct mrl_instant before, uint64_t init_ticks)
     for (uint32_t i = 0; i < 4; i++)
         if (provided == mrl_abi.threads[i])
             h->thread_level = i;
+    mrl_fortran_begin();
     mrl_comms_begin();
     if (!mrl_transport_barrier())
         return;
     mrl_record(before);
 }
 
+/* Around every form of MPI_Init. */
+struct init {
+    bool wanted;
+    struct mrl_instant before;
+    uint64_t start;
+};
+
+static struct init before_init(void)
+{
+    struct init i = {.wanted = prepare()};
+    if (i.wanted) {
+        i.before = mrl_instant_now();
+        i.start = mrl_now();
+    }
+    return i;
+}
+
+static void after_init(struct init i, int rc)
+{
+    if (i.wanted && !rc && !mrl.started)
+        begin(i.before, mrl_now() - i.start);
+}
+
 MRL_EXPORT int MPI_Init(int *argc, char ***argv)
 {
-    bool wanted = prepare();
-    struct mrl_instant before = wanted ? mrl_instant_now() : (struct mrl_instant){0};
-    uint64_t start = wanted ? mrl_now() : 0;
+    struct init i = before_init();
     int rc = ((int (*)(int *, char ***))mrl_next(MRL_FN_MPI_Init))(argc, argv);
-    if (wanted && !rc && !mrl.started)
-        begin(before, mrl_now() - start);
+    after_init(i, rc);
     return rc;
 }
 
 MRL_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    bool wanted = prepare();
-    struct mrl_instant before = wanted ? mrl_instant_now() : (struct mrl_instant){0};
-    uint64_t start = wanted ? mrl_now() : 0;
+    struct init i = before_init();
     int rc = ((int (*)(int *, char ***, int, int *))mrl_next(MRL_FN_MPI_Init_thread))(argc, argv, required, provided);
-    if (wanted && !rc && !mrl.started)
-        begin(before, mrl_now() - start);
+    after_init(i, rc);
     return rc;
 }
 
@@ -174,24 +193,45 @@ static bool end(uintptr_t site)
     return gathered;
 }
 
+/* Around every form of MPI_Finalize. */
+struct finalize {
+    bool measured, gathered;
+};
+
+static struct finalize before_finalize(uintptr_t site)
+{
+    struct finalize f = {.measured = mrl.started && !mrl.stopped && getpid() == mrl.pid};
+    f.gathered = f.measured && end(site);
+    return f;
+}
+
+static void after_finalize(struct finalize f)
+{
+    if (f.measured && mrl.header->rank == 0 && !(f.gathered && mrl_conclude()) && mrl.in_file)
+        mrl_say("the report is not complete; finish it with: marple recover %s", mrl.directory);
+}
+
 MRL_EXPORT int MPI_Finalize(void)
 {
-    bool measured = mrl.started && !mrl.stopped && getpid() == mrl.pid;
-    bool gathered = measured && end(MRL_SITE);
+    struct finalize f = before_finalize(MRL_SITE);
     int rc = ((int (*)(void))mrl_next(MRL_FN_MPI_Finalize))();
-    if (measured && mrl.header->rank == 0 && !(gathered && mrl_conclude()) && mrl.in_file)
-        mrl_say("the report is not complete; finish it with: marple recover %s", mrl.directory);
+    after_finalize(f);
     return rc;
+}
+
+static void note_abort(int code)
+{
+    if (!mrl.started || mrl.stopped || getpid() != mrl.pid)
+        return;
+    mrl.on = false;
+    mrl.header->abort_code = code;
+    mrl.header->last = mrl_instant_now();
+    mrl.header->state = MRL_ABORTED;
 }
 
 MRL_EXPORT int MPI_Abort(mrl_word comm, mrl_word code)
 {
-    if (mrl.started && !mrl.stopped && getpid() == mrl.pid) {
-        mrl.on = false;
-        mrl.header->abort_code = (int32_t)code;
-        mrl.header->last = mrl_instant_now();
-        mrl.header->state = MRL_ABORTED;
-    }
+    note_abort((int)code);
     return ((int (*)(mrl_word, mrl_word))mrl_next(MRL_FN_MPI_Abort))(comm, code);
 }
 
@@ -201,3 +241,66 @@ MRL_EXPORT int MPI_Pcontrol(const int level, ...)
     mrl_phase(level);
     return 0;
 }
+
+/*
+ * The same in Fortran. What a library's Fortran MPI_Init does is either its C MPI_Init, which is ours and
+ * begins, or not, and then it is begun here.
+ */
+static int result(const int *ierror)
+{
+    return ierror ? *ierror : 0;
+}
+
+static void fortran_init(enum mrl_binding binding, int *ierror)
+{
+    struct init i = before_init();
+    ((void (*)(int *))mrl_fortran_next(MRL_FN_MPI_Init, binding))(ierror);
+    after_init(i, result(ierror));
+}
+
+static void fortran_init_thread(enum mrl_binding binding, int *required, int *provided, int *ierror)
+{
+    struct init i = before_init();
+    ((void (*)(int *, int *, int *))mrl_fortran_next(MRL_FN_MPI_Init_thread, binding))(required, provided, ierror);
+    after_init(i, result(ierror));
+}
+
+static void fortran_finalize(enum mrl_binding binding, uintptr_t site, int *ierror)
+{
+    struct finalize f = before_finalize(site);
+    ((void (*)(int *))mrl_fortran_next(MRL_FN_MPI_Finalize, binding))(ierror);
+    after_finalize(f);
+}
+
+static void fortran_abort(enum mrl_binding binding, int *comm, int *code, int *ierror)
+{
+    note_abort(*code);
+    ((void (*)(int *, int *, int *))mrl_fortran_next(MRL_FN_MPI_Abort, binding))(comm, code, ierror);
+}
+
+/* Fortran's texts are padded with blanks, and their length comes last. */
+static void fortran_set_name(enum mrl_binding binding, int *comm, char *name, int *ierror, size_t length)
+{
+    size_t end = length;
+    while (end > 0 && name[end - 1] == ' ')
+        end--;
+    mrl_comm_named(mrl_fortran_Comm((mrl_word)(uintptr_t)comm), name, end);
+    ((void (*)(int *, char *, int *, size_t))mrl_fortran_next(MRL_FN_MPI_Comm_set_name, binding))(comm, name, ierror, length);
+}
+
+#define IN_FORTRAN(name, NAME, declared, f77, f08)               \
+    MRL_EXPORT void mpi_##name##_ declared { f77; }              \
+    MRL_ALIAS(mpi_##name, mpi_##name##_)                         \
+    MRL_ALIAS(mpi_##name##__, mpi_##name##_)                     \
+    MRL_ALIAS(MPI_##NAME, mpi_##name##_)                         \
+    MRL_EXPORT void mpi_##name##_f08_ declared { f08; }
+
+IN_FORTRAN(init, INIT, (int *ierror), fortran_init(MRL_F77, ierror), fortran_init(MRL_F08, ierror))
+IN_FORTRAN(init_thread, INIT_THREAD, (int *required, int *provided, int *ierror),
+           fortran_init_thread(MRL_F77, required, provided, ierror), fortran_init_thread(MRL_F08, required, provided, ierror))
+IN_FORTRAN(finalize, FINALIZE, (int *ierror), fortran_finalize(MRL_F77, MRL_SITE, ierror), fortran_finalize(MRL_F08, MRL_SITE, ierror))
+IN_FORTRAN(abort, ABORT, (int *comm, int *code, int *ierror), fortran_abort(MRL_F77, comm, code, ierror),
+           fortran_abort(MRL_F08, comm, code, ierror))
+IN_FORTRAN(pcontrol, PCONTROL, (int *level), mrl_phase(*level), mrl_phase(*level))
+IN_FORTRAN(comm_set_name, COMM_SET_NAME, (int *comm, char *name, int *ierror, size_t length),
+           fortran_set_name(MRL_F77, comm, name, ierror, length), fortran_set_name(MRL_F08, comm, name, ierror, length))

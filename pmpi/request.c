@@ -13,7 +13,7 @@ bool mrl_requests_begin(void)
     return mrl_requests != NULL;
 }
 
-/* A thread that waits for a million requests at once may cost 40 MB; beyond that they are not followed. */
+/* A thread that waits for a million requests at once may cost 48 MB; beyond that they are not followed. */
 #define SCRATCH_MAX (1 << 20)
 
 _Thread_local struct mrl_scratch mrl_scratch __attribute__((tls_model("initial-exec")));
@@ -26,13 +26,16 @@ MRL_COLD bool mrl_scratch_grow(int64_t count)
     int64_t room = mrl_scratch.room ? mrl_scratch.room : 64;
     while (room < count)
         room *= 2;
-    size_t statuses = (size_t)room * 32, held = (size_t)room * sizeof *mrl_scratch.held;
-    if (mrl_scratch.statuses)
-        munmap(mrl_scratch.statuses, (size_t)mrl_scratch.room * (32 + sizeof *mrl_scratch.held));
-    mrl_scratch = (struct mrl_scratch){NULL, NULL, 0};
-    void *p = mmap(NULL, statuses + held, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    enum { STATUS = 32, EACH = STATUS + sizeof *mrl_scratch.held + sizeof *mrl_scratch.handles };
+    if (mrl_scratch.room)
+        munmap(mrl_scratch.statuses, (size_t)mrl_scratch.room * EACH);
+    mrl_scratch = (struct mrl_scratch){NULL, NULL, NULL, 0};
+    char *p = mmap(NULL, (size_t)room * EACH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED)
         return false;
-    mrl_scratch = (struct mrl_scratch){.held = (struct mrl_request **)((char *)p + statuses), .statuses = p, .room = room};
+    mrl_scratch.statuses = p;
+    mrl_scratch.held = (struct mrl_request **)(p + room * STATUS);
+    mrl_scratch.handles = (uint64_t *)(mrl_scratch.held + room);
+    mrl_scratch.room = room;
     return true;
 }

@@ -13,7 +13,7 @@
 #include "abi.h"
 
 enum mrl_request_kind { MRL_REQ_SEND, MRL_REQ_RECV, MRL_REQ_COLLECTIVE, MRL_REQ_RMA, MRL_REQ_FILE, MRL_REQ_COMM, MRL_REQ_OTHER };
-enum mrl_request_flag { MRL_REQ_PERSISTENT = 1, MRL_REQ_ACTIVE = 2 };
+enum mrl_request_flag { MRL_REQ_PERSISTENT = 1, MRL_REQ_ACTIVE = 2, MRL_REQ_FORTRAN = 4, MRL_REQ_CANCELLING = 8 };
 
 struct mrl_request {
     _Atomic uint64_t handle; /* 0: free */
@@ -98,16 +98,24 @@ static inline void mrl_request_keep(struct mrl_request *slot)
     atomic_store_explicit(&slot->handle, atomic_load_explicit(&slot->handle, memory_order_relaxed) & ~MRL_HELD, memory_order_release);
 }
 
+static inline void mrl_request_cancelling(struct mrl_request *slot)
+{
+    if (slot)
+        slot->flags |= MRL_REQ_CANCELLING;
+    mrl_request_keep(slot);
+}
+
 static inline void mrl_request_drop(struct mrl_request *slot)
 {
     if (slot)
         atomic_store_explicit(&slot->handle, 0, memory_order_release);
 }
 
-/* Room for the entries held during one call, and for statuses that the application ignores. */
+/* Room for one call: the entries it holds, statuses that the application ignores, handles in C's form. */
 struct mrl_scratch {
     struct mrl_request **held;
     char *statuses;
+    uint64_t *handles;
     int64_t room;
 };
 extern _Thread_local struct mrl_scratch mrl_scratch __attribute__((tls_model("initial-exec")));

@@ -245,6 +245,7 @@ type Header struct {
 	ThreadLevel                                                               uint64
 	Strings, Nodes, Comms, Modules, Members, Threads                          uint32
 	NodesLost, CommsLost, StringsLost, MembersLost, ThreadsLost, RequestsLost uint64
+	StatusesLost                                                              uint64
 	HostName                                                                  [64]byte
 	Program                                                                   [128]byte
 	Library                                                                   [256]byte

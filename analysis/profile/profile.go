@@ -117,6 +117,7 @@ type Lost struct {
 	Aggregates                                        uint64 // likewise
 	Records                                           uint64 // counted by operation class only
 	DeepRegions, BadExits, InMPIHooks                 uint64
+	Statuses                                          uint64 // completions whose bytes are not known, because the status was not filled in
 	UnknownPeers                                      uint64 // messages whose peer has no rank in MPI_COMM_WORLD, or none we know
 }
 
@@ -168,6 +169,7 @@ func FromProcess(p *event.Process) *Profile {
 	}
 	profile.Lost.Paths, profile.Lost.Comms, profile.Lost.Strings = h.NodesLost, h.CommsLost, h.StringsLost
 	profile.Lost.Members, profile.Lost.Threads, profile.Lost.Requests = h.MembersLost, h.ThreadsLost, h.RequestsLost
+	profile.Lost.Statuses = h.StatusesLost
 	total.balance(&profile.Graph)
 	profile.Totals = []Total{total}
 	return profile
@@ -395,7 +397,7 @@ func mergeHost(a, b Host) Host {
 func (l Lost) plus(m Lost) Lost {
 	return Lost{l.Paths + m.Paths, l.Comms + m.Comms, l.Strings + m.Strings, l.Members + m.Members, l.Threads + m.Threads,
 		l.Requests + m.Requests, l.Aggregates + m.Aggregates, l.Records + m.Records, l.DeepRegions + m.DeepRegions,
-		l.BadExits + m.BadExits, l.InMPIHooks + m.InMPIHooks, l.UnknownPeers + m.UnknownPeers}
+		l.BadExits + m.BadExits, l.InMPIHooks + m.InMPIHooks, l.Statuses + m.Statuses, l.UnknownPeers + m.UnknownPeers}
 }
 
 // Sum adds up one figure of all ranks.

@@ -402,6 +402,7 @@ func (b *builder) notSeen(r *Run) []Note {
 	add("names-lost", l.Strings, "%d names found no room")
 	add("threads-lost", l.Threads, "%d threads found no room and are not measured")
 	add("requests-lost", l.Requests, "%d operations in flight were not followed to their completion")
+	add("statuses-empty", l.Statuses, "the MPI library gave no status for %d completed receives; their bytes are missing")
 	add("peers-unknown", l.UnknownPeers, "%d messages went to or came from processes outside MPI_COMM_WORLD")
 	add("regions-deep", l.DeepRegions, "%d regions were nested too deeply to be recorded")
 	add("regions-mismatched", l.BadExits, "%d region ends matched no open region")

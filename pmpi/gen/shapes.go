@@ -142,8 +142,8 @@ var shapes = map[string]shape{
 		write: completeSome, failed: "mrl_keep_all(held, n);"},
 	"start": {op: "REQUEST", start: Immediate, write: "at = mrl_started(t, mrl_handle_at(request, 0), &c, at);"},
 	"startall": {op: "REQUEST", start: Immediate,
-		write: "for (int64_t i = 0; i < (int)count; i++)\n        at = mrl_started(t, mrl_handle_at(array_of_requests, i), &c, at);"},
-	"cancel": {op: "REQUEST"},
+		write: "for (int64_t i = 0; array_of_requests && i < (int)count; i++)\n        at = mrl_started(t, mrl_handle_at(array_of_requests, i), &c, at);"},
+	"cancel": {op: "REQUEST", before: holdOne, write: "mrl_request_cancelling(held);", failed: "mrl_request_keep(held);"},
 	"request_free": {op: "REQUEST", before: holdOne, write: "mrl_request_drop(held);",
 		failed: "mrl_request_keep(held);"},
 	"grequest": {op: "REQUEST", start: Immediate, after: follow("OTHER", "0")},
@@ -206,8 +206,8 @@ const (
 	collective = `
         c.comm = mrl_comm(t, comm);
         c.flags = MRL_COLLECTIVE;$root$bytes$startcollective`
-	completeOne  = "at = mrl_complete_some(t, held, n, (const int *)index, 1, status, at);"
-	completeSome = "at = mrl_complete_some(t, held, n, (const int *)array_of_indices, *(const int *)outcount, array_of_statuses, at);"
+	completeOne  = "at = mrl_complete_some(t, held, n, (const int *)index, 1, $base, status, at);"
+	completeSome = "at = mrl_complete_some(t, held, n, (const int *)array_of_indices, *(const int *)outcount, $base, array_of_statuses, at);"
 )
 
 func holdAll(count string) string {
@@ -245,7 +245,7 @@ func wrapper(f Function) string {
 		b.WriteString("    " + s.write + "\n")
 	}
 	b.WriteString("    mrl_commit(t, at);\n    return rc;\n}\n")
-	return fill(b.String(), f)
+	return strings.ReplaceAll(fill(b.String(), f), "$base", "0")
 }
 
 // fill replaces what depends on the function rather than on its shape.
