@@ -15,6 +15,7 @@ package main
 import "C"
 
 import (
+	"os"
 	"runtime"
 	"runtime/debug"
 	"sync/atomic"
@@ -77,7 +78,7 @@ func marple_core_open(version C.uint32_t, base unsafe.Pointer, size C.uint64_t) 
 }
 
 //export marple_core_consume
-func marple_core_consume(handle unsafe.Pointer, index C.uint32_t, block unsafe.Pointer, size C.uint64_t) (result C.int) {
+func marple_core_consume(handle unsafe.Pointer, index C.uint32_t, block unsafe.Pointer, size C.uint64_t, spill *C.char) (result C.int) {
 	defer guard(&result)
 	s := find(handle)
 	if s == nil || block == nil || size < event.ThreadSpan || int(index) >= len(s.consumer) {
@@ -85,9 +86,18 @@ func marple_core_consume(handle unsafe.Pointer, index C.uint32_t, block unsafe.P
 	}
 	a := s.consumer[index]
 	if a == nil {
-		// The node table grows; what is counted in its header by now is enough for what was recorded by now.
 		a = event.NewAggregator(unsafe.Slice((*byte)(block), event.ThreadSpan), event.AllNodes(s.tables), event.HeaderOf(s.tables).TicksPerSecond)
 		s.consumer[index] = a
+	}
+	if spill != nil && a.Spilled() {
+		file, err := os.Open(C.GoString(spill))
+		if err != nil {
+			return C.MRL_CORE_BROKEN
+		}
+		defer file.Close()
+		if status, _ := a.ConsumeSpilled(file); status != event.Done {
+			return C.int(status)
+		}
 	}
 	return C.int(a.Consume())
 }

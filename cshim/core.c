@@ -228,32 +228,46 @@ static bool stack_suffices(void)
     return mrl_stack() - (uintptr_t)low > STACK_NEEDED;
 }
 
-/* Aggregates what the thread's ring holds. False: the core did not take it. */
+/* Storage for as many aggregates again. False: there is no more. */
+static bool more_entries(struct mrl_thread *t)
+{
+    uint32_t more = t->entries_ready ? t->entries_ready : 512;
+    if (t->entries_ready + more > MRL_ENTRIES)
+        more = MRL_ENTRIES - t->entries_ready;
+    uint64_t entries = MRL_THREADS_AT + t->index * (uint64_t)MRL_THREAD_SPAN + MRL_ENTRIES_AT;
+    if (!more || !mrl_store_extend(entries + t->entries_ready * MRL_ENTRY_SIZE, more * MRL_ENTRY_SIZE))
+        return false;
+    t->entries_ready += more;
+    return true;
+}
+
+/* Aggregates what the thread has spilled, then what its ring holds. False: the core did not take it. */
 bool mrl_core_consume(struct mrl_thread *t)
 {
+    char spill[MRL_SPILL_NAME];
     if (getpid() != mrl.pid || !stack_suffices() || !mrl_core_ready())
         return false;
+    bool spilled = atomic_load(&t->spilled) > atomic_load(&t->consumed);
+    if (spilled)
+        mrl_spill_name(spill, t->index);
     int result;
     do {
         struct guard g;
         enter(&g);
-        result = core.consume(core.session, t->index, t, MRL_THREAD_SPAN);
+        result = core.consume(core.session, t->index, t, MRL_THREAD_SPAN, spilled ? spill : NULL);
         leave(&g);
-        if (result == MRL_CORE_MORE_ENTRIES) {
-            uint32_t more = t->entries_ready ? t->entries_ready : 512;
-            if (t->entries_ready + more > MRL_ENTRIES)
-                more = MRL_ENTRIES - t->entries_ready;
-            uint64_t block = MRL_THREADS_AT + t->index * (uint64_t)MRL_THREAD_SPAN;
-            if (!more || !mrl_store_extend(block + MRL_ENTRIES_AT + t->entries_ready * MRL_ENTRY_SIZE, more * MRL_ENTRY_SIZE))
-                return false;
-            t->entries_ready += more;
-        }
-    } while (result == MRL_CORE_MORE_ENTRIES);
+    } while (result == MRL_CORE_MORE_ENTRIES && more_entries(t));
     if (result == MRL_CORE_BROKEN && atomic_exchange(&core.state, UNAVAILABLE) == READY)
         mrl_say_here("the analysis core failed%s%s",
                      mrl.in_file ? "; records are kept, finish with: marple recover " : "",
                      mrl.in_file ? mrl.directory : "");
-    return result == MRL_CORE_DONE;
+    if (result != MRL_CORE_DONE)
+        return false;
+    if (spilled) {
+        unlink(spill);
+        t->drop_at = UINT64_MAX;
+    }
+    return true;
 }
 
 static bool finish(mrl_core_finish_fn **step, const struct mrl_finish *f)

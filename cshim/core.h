@@ -43,7 +43,8 @@ struct mrl_finish {
 #define MRL_CORE_GATHER "marple_core_gather"     /* merges over ranks */
 #define MRL_CORE_CONCLUDE "marple_core_conclude" /* rank 0: reports and stores */
 typedef void *mrl_core_open_fn(uint32_t version, void *base, uint64_t size); /* a session, or NULL */
-typedef int mrl_core_consume_fn(void *session, uint32_t thread, void *block, uint64_t size);
+/* spill: a file of records that come before those in the ring, or NULL */
+typedef int mrl_core_consume_fn(void *session, uint32_t thread, void *block, uint64_t size, const char *spill);
 typedef int mrl_core_finish_fn(void *session, const struct mrl_finish *finish); /* both of the last two */
 
 #endif

@@ -77,16 +77,17 @@ enum mrl_kind {
     MRL_RECEIVED,  /* the receiving half of a call that sends and receives */
     MRL_POSTED,    /* a persistent operation was started in this call */
     MRL_COMPLETED, /* an operation completed in this call */
+    MRL_BEGIN,     /* another thread goes on with a block whose thread has ended: start */
     MRL_KIND_COUNT
 };
 
 enum mrl_flag {
-    MRL_COLLECTIVE = 1,    /* tag holds the bytes received, peer the root */
+    MRL_COLLECTIVE = 1,    /* tag holds the bytes received, peer the root (of a one-sided fetch: the target) */
     MRL_FAILED = 2,        /* returned an error */
     MRL_STARTED = 4,       /* started operation number (count of such records in this thread) */
     MRL_COMPLETE = 8,      /* ... which was complete at once: no MRL_COMPLETED will follow */
     MRL_HIT = 16,          /* a test or probe that found something */
-    MRL_IS_SEND = 32,      /* MRL_POSTED, MRL_COMPLETED: the operation is a send */
+    MRL_IS_SEND = 32,      /* MRL_POSTED, MRL_COMPLETED: the operation brings nothing in */
     MRL_CANCELLED = 64,    /* MRL_COMPLETED: it was cancelled */
 };
 
@@ -286,8 +287,11 @@ struct mrl_thread {
     uint64_t saved[12];    /* copies of entries, last_from, last_tick and what follows, from before this batch */
     _Atomic uint64_t spilled; /* records moved to the spill file; storing it commits them */
     uint64_t drop_at;         /* records from here to `spilled` were only counted, in mrl_lost */
+    uint64_t dropped;         /* records only counted, in all */
     _Atomic uint32_t consumer; /* 1 while somebody consumes */
     uint32_t main_thread;
+    _Atomic uint32_t owned; /* 1 while its thread lives */
+    uint32_t owners;        /* threads that have used this block, one after the other */
     uint64_t os_tid;
     uint64_t begin_tick;
     /* caches */

@@ -70,6 +70,8 @@ bool mrl_begin(const char *directory, int rank, int ranks)
     h->ranks = ranks;
     h->clock_kind = mrl.tsc ? MRL_CLOCK_TSC : mrl.external ? MRL_CLOCK_EXTERNAL : MRL_CLOCK_MONOTONIC;
     identify(h);
+    if (!mrl_threads_begin())
+        return false;
     pthread_atfork(NULL, NULL, after_fork_in_child);
     mrl.started = true;
     return true;

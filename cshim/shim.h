@@ -31,20 +31,20 @@ struct mrl_settings {
 /* The process's one measurement. */
 struct mrl_process {
     /* read at each event */
-    bool on;            /* events are recorded */
-    bool tsc;           /* the clock is the time stamp counter */
-    bool concurrent;    /* threads may be inside MPI at once: tables need atomic steps */
+    _Atomic bool on;        /* events are recorded */
+    bool tsc;               /* the clock is the time stamp counter */
+    bool concurrent;        /* threads may be inside MPI at once: tables need atomic steps */
     _Atomic uint32_t epoch; /* changes when a handle may have got a new meaning */
-    bool external;      /* the clock is a simulated one */
+    bool external;          /* the clock is a simulated one */
     uint64_t long_ticks; /* gaps and calls longer than this have their CPU time looked at */
     uint64_t (*clock)(void); /* otherwise */
     /* cold */
     char *base;         /* the mapping; struct mrl_header at its start */
     uint64_t size;
     struct mrl_header *header;
-    struct mrl_thread *threads[MRL_THREADS_MAX];
+    struct mrl_thread *_Atomic threads[MRL_THREADS_MAX];
     bool in_file;
-    bool started, stopped;
+    _Atomic bool started, stopped;
     int pid;
     char file[4096 + 64]; /* absolute path of the mapped file */
     char directory[4096]; /* absolute path of the run directory, empty if there is none */
@@ -73,7 +73,8 @@ uint64_t mrl_ns_to_ticks(uint64_t ns);
 bool mrl_store_open(const char *directory, int rank);
 bool mrl_store_extend(uint64_t at, uint64_t bytes);
 struct mrl_thread *mrl_store_thread(uint32_t *index);
-void mrl_store_name(char *out, size_t size, const char *suffix, uint32_t thread);
+#define MRL_SPILL_NAME (4096 + 96)
+void mrl_spill_name(char out[MRL_SPILL_NAME], uint32_t thread);
 void mrl_store_remove(void);
 uint32_t mrl_string(const char *text, size_t length);
 const char *mrl_text(uint32_t string);
@@ -88,6 +89,7 @@ uint32_t mrl_module(uintptr_t address, uint64_t *offset);
 #define MRL_NONE UINT32_MAX
 
 /* thread.c */
+bool mrl_threads_begin(void);
 struct mrl_thread *mrl_attach(void);
 void mrl_flush(struct mrl_thread *t);
 void mrl_drain(void);
@@ -158,7 +160,7 @@ static inline uintptr_t mrl_stack(void)
 static inline __attribute__((always_inline)) struct mrl_thread *mrl_enter(void)
 {
     struct mrl_thread *t = mrl_self;
-    if (unlikely(!mrl.on))
+    if (unlikely(!atomic_load_explicit(&mrl.on, memory_order_relaxed)))
         return NULL;
     if (unlikely(t == NULL)) {
         t = mrl_attach();

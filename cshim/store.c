@@ -19,7 +19,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define STEP 65536u /* files grow by this much at least */
@@ -157,9 +156,9 @@ bool mrl_store_open(const char *directory, int rank)
     return true;
 }
 
-void mrl_store_name(char *out, size_t size, const char *suffix, uint32_t thread)
+void mrl_spill_name(char out[MRL_SPILL_NAME], uint32_t thread)
 {
-    snprintf(out, size, "%s.%u.%s", mrl.file, thread, suffix);
+    snprintf(out, MRL_SPILL_NAME, "%s.%u.spill", mrl.file, thread);
 }
 
 /* Everything is merged and stored elsewhere: the raw file has done its work. */
@@ -168,10 +167,11 @@ void mrl_store_remove(void)
     if (!mrl.in_file)
         return;
     unlink(mrl.file);
-    char name[sizeof mrl.file + 32];
+    char name[MRL_SPILL_NAME];
     for (uint32_t i = 0; i < atomic_load(&mrl.header->threads) && i < MRL_THREADS_MAX; i++) {
-        if (mrl.threads[i] && atomic_load(&mrl.threads[i]->spilled)) {
-            mrl_store_name(name, sizeof name, "spill", i);
+        struct mrl_thread *t = atomic_load(&mrl.threads[i]);
+        if (t && atomic_load(&t->spilled)) {
+            mrl_spill_name(name, i);
             unlink(name);
         }
     }
@@ -188,14 +188,14 @@ struct mrl_thread *mrl_store_thread(uint32_t *index)
     void *block = MAP_FAILED;
     uint64_t at = MRL_THREADS_AT + i * (uint64_t)MRL_THREAD_SPAN;
     if (mrl.in_file) {
-        int fd = size_allowed(at + MRL_THREAD_SPAN) ? open(mrl.file, O_RDWR | O_CLOEXEC) : -1;
-        struct stat status;
-        if (fd >= 0 && fstat(fd, &status) == 0 &&
-            ((uint64_t)status.st_size >= at + MRL_THREAD_SPAN || ftruncate(fd, (off_t)(at + MRL_THREAD_SPAN)) == 0) &&
-            posix_fallocate(fd, (off_t)at, MRL_ENTRIES_AT) == 0)
+        /* Its last byte makes the file long enough. Never ftruncate: another thread may have extended it further. */
+        bool room = size_allowed(at + MRL_THREAD_SPAN) && mrl_store_extend(at, MRL_ENTRIES_AT) &&
+                    mrl_store_extend(at + MRL_THREAD_SPAN - 1, 1);
+        int fd = room ? open(mrl.file, O_RDWR | O_CLOEXEC) : -1;
+        if (fd >= 0) {
             block = mmap(NULL, MRL_THREAD_SPAN, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
-        if (fd >= 0)
             close(fd);
+        }
     } else {
         block = mmap(NULL, MRL_THREAD_SPAN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     }

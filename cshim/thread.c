@@ -6,29 +6,82 @@
 #include "shim.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 _Thread_local struct mrl_thread *mrl_self __attribute__((tls_model("initial-exec")));
 
-MRL_COLD struct mrl_thread *mrl_attach(void)
+static pthread_key_t ending;
+
+/* A thread ends: its block stays, for its records and for the next thread. */
+static void thread_ended(void *block)
+{
+    struct mrl_thread *t = block;
+    mrl_self = NULL;
+    t->inside = 0;
+    atomic_store_explicit(&t->owned, 0, memory_order_release);
+}
+
+bool mrl_threads_begin(void)
+{
+    return pthread_key_create(&ending, thread_ended) == 0;
+}
+
+/* A block whose thread has ended, now this thread's; programs may start threads without end. */
+static struct mrl_thread *inherit(void)
+{
+    uint32_t count = atomic_load(&mrl.header->threads);
+    for (uint32_t i = 0; i < count && i < MRL_THREADS_MAX; i++) {
+        struct mrl_thread *t = atomic_load(&mrl.threads[i]);
+        uint32_t nobody = 0;
+        if (t && atomic_compare_exchange_strong_explicit(&t->owned, &nobody, 1, memory_order_acquire, memory_order_relaxed))
+            return t;
+    }
+    return NULL;
+}
+
+static struct mrl_thread *create(void)
 {
     uint32_t index;
-    struct mrl_thread *t = mrl.started ? mrl_store_thread(&index) : NULL;
+    struct mrl_thread *t = mrl_store_thread(&index);
     if (!t)
         return NULL;
     t->index = index;
-    t->where = MRL_ROOT_NODE;
     t->undo_batch = UINT64_MAX;
     t->drop_at = UINT64_MAX;
     t->flush_at = MRL_RECORDS - MRL_RESERVE;
+    t->begin_tick = t->last_tick = mrl_now();
+    atomic_store(&t->owned, 1);
+    atomic_store(&mrl.threads[index], t);
+    return t;
+}
+
+MRL_COLD struct mrl_thread *mrl_attach(void)
+{
+    if (!mrl.started || mrl.stopped)
+        return NULL;
+    struct mrl_thread *t = inherit();
+    bool inherited = t != NULL;
+    if (!t && !(t = create()))
+        return NULL;
+    t->owners++;
+    t->where = MRL_ROOT_NODE;
+    t->bad_exits += t->depth;
+    t->depth = 0;
+    t->own_ticks = 0;
     t->os_tid = (uint64_t)syscall(SYS_gettid);
-    t->begin_tick = t->last_end = t->last_tick = mrl_now();
+    t->last_end = mrl_now();
+    if (inherited) {
+        uint64_t at = mrl_head(t);
+        mrl_slot(t, at)->record = (struct mrl_record){.start = t->last_end, .peer = MRL_NO_PEER, .kind = MRL_BEGIN};
+        atomic_store_explicit(&t->head, at + 1, memory_order_release);
+    }
     if (mrl.long_ticks != UINT64_MAX)
         mrl_cpu_begin(t);
-    mrl.threads[index] = t;
     mrl_self = t;
+    pthread_setspecific(ending, t);
     return t;
 }
 
@@ -68,14 +121,14 @@ static bool write_all(int fd, const char *data, size_t size)
 static bool append(struct mrl_thread *t, uint64_t from, uint64_t to)
 {
     const char *ring = (const char *)t + MRL_RING_AT;
-    char name[sizeof mrl.file + 32];
+    char name[MRL_SPILL_NAME];
     uint64_t most = (uint64_t)mrl.settings.spill * 1048576u;
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < most)
         most = limit.rlim_cur;
     if (!mrl.in_file || to * 32 > most)
         return false;
-    mrl_store_name(name, sizeof name, "spill", t->index);
+    mrl_spill_name(name, t->index);
     int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0)
         return false;
@@ -95,12 +148,12 @@ static bool append(struct mrl_thread *t, uint64_t from, uint64_t to)
 /* Makes room in the ring without the core. */
 static void spill(struct mrl_thread *t)
 {
-    uint64_t head = atomic_load_explicit(&t->head, memory_order_relaxed);
-    uint64_t from = moved(t);
+    uint64_t head = mrl_head(t), from = moved(t);
     bool dropping = t->drop_at != UINT64_MAX;
-    if (dropping || atomic_load(&t->consumed) > atomic_load(&t->spilled) || !append(t, from, head)) {
+    if (dropping || !append(t, from, head)) {
         if (!dropping)
             t->drop_at = from;
+        t->dropped += head - from;
         count_lost(t, from, head);
     }
     atomic_store_explicit(&t->spilled, head, memory_order_release);
@@ -130,7 +183,7 @@ void mrl_drain(void)
 {
     uint32_t count = atomic_load(&mrl.header->threads);
     for (uint32_t i = 0; i < count && i < MRL_THREADS_MAX; i++) {
-        struct mrl_thread *t = mrl.threads[i];
+        struct mrl_thread *t = atomic_load(&mrl.threads[i]);
         if (t && claim(t)) {
             mrl_core_consume(t);
             atomic_store(&t->consumer, 0);

@@ -14,7 +14,6 @@ static const struct mrl_abi open_mpi = {
     .any_source = -1, .any_tag = -1, .proc_null = -2, .root = -4, .undefined = -32766,
     .status_ignore = 0, .in_place = 1,
     .request_done_mask = ~UINT64_C(0),
-    .request_shift = 6,
     .cart = 1, .graph = 2, .dist_graph = 3,
     .threads = {0, 1, 2, 3},
 };
@@ -31,7 +30,6 @@ static const struct mrl_abi mpich = {
     .comm_world = 0x44000000, .comm_self = 0x44000001, .comm_null = 0x04000000,
     .request_null = 0x2c000000, .byte = 0x4c00010d,
     .request_done_mask = 0xc0000000, .request_done = 0x40000000, /* "built-in" handles */
-    .request_shift = 0,
     .cart = 2, .graph = 1, .dist_graph = 3,
     .threads = {0, 1, 2, 3},
 };
@@ -48,7 +46,6 @@ static const struct mrl_abi standard = {
     .comm_world = 0x101, .comm_self = 0x102, .comm_null = 0x100,
     .request_null = 0x180, .byte = 0x247,
     .request_done_mask = 0, .request_done = 1, /* not public */
-    .request_shift = 4,
     .cart = 211, .graph = 212, .dist_graph = 213,
     .threads = {0, 1024, 2048, 4096},
 };

@@ -34,7 +34,6 @@ struct mrl_abi {
     mrl_word comm_world, comm_self, comm_null, request_null, byte;
     /* What operations complete at once share: one handle, or some of its bits. */
     mrl_word request_done, request_done_mask;
-    unsigned request_shift; /* handles of live requests differ above this many bits */
     int cart, graph, dist_graph; /* what MPI_Topo_test answers */
     int threads[4];              /* MPI_THREAD_SINGLE ... MULTIPLE */
 };

@@ -84,14 +84,21 @@ static void make_room(struct mrl_thread *t, uint64_t at)
         mrl_flush(t);
 }
 
+/* Of these, all bytes were counted where they were started, if any. */
+static bool brings_nothing(uint8_t kind)
+{
+    return kind == MRL_REQ_SEND || kind == MRL_REQ_RMA || kind == MRL_REQ_COMM || kind == MRL_REQ_OTHER;
+}
+
 static uint64_t write_operation(struct mrl_thread *t, const struct mrl_request *item, enum mrl_kind kind,
                                 const struct mrl_received_message *m, uint64_t at)
 {
+    bool nothing = brings_nothing(item->kind) || (kind == MRL_COMPLETED && m->peer == MRL_PROC_NULL);
     make_room(t, at);
     mrl_slot(t, at)->completed = (struct mrl_completed){
         .bytes = (uint64_t)m->bytes, .number = item->number, .path = item->path, .peer = m->peer, .tag = m->tag,
         .thread = item->thread, .kind = (uint8_t)kind, .comm = item->comm,
-        .flags = (uint8_t)((item->kind == MRL_REQ_SEND ? MRL_IS_SEND : 0) |
+        .flags = (uint8_t)((nothing ? MRL_IS_SEND : 0) |
                            (item->kind == MRL_REQ_COLLECTIVE ? MRL_COLLECTIVE : 0) | (m->cancelled ? MRL_CANCELLED : 0)),
     };
     return at + 1;
@@ -105,6 +112,8 @@ static void read_completion(const struct mrl_request *item, mrl_word status, str
 {
     if (!status || (item->kind != MRL_REQ_RECV && item->kind != MRL_REQ_FILE && !(item->flags & MRL_REQ_CANCELLING)))
         return;
+    if (item->kind == MRL_REQ_RECV && item->peer == MRL_PROC_NULL)
+        return; /* comes from nobody, with any tag */
     struct mrl_received_message read = mrl_read_status(status);
     m->cancelled = item->flags & MRL_REQ_CANCELLING && read.cancelled;
     if (m->cancelled || item->kind == MRL_REQ_SEND)

@@ -147,6 +147,8 @@ MRL_INLINE uint64_t mrl_write(struct mrl_thread *t, const struct mrl_call *c)
 MRL_INLINE uint64_t mrl_write_received(struct mrl_thread *t, mrl_word status, const struct mrl_call *c, uint64_t at)
 {
     struct mrl_received_message m = mrl_read_status(status);
+    if (unlikely(m.peer == MRL_PROC_NULL))
+        return at;
     uint64_t *word = mrl_slot(t, at)->words;
     word[0] = (uint64_t)m.bytes;
     word[1] = 0;

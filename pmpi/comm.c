@@ -201,6 +201,16 @@ static void read_topology(struct mrl_comm *c, mrl_word handle)
     c->destinations = out;
 }
 
+/* Size of the caller's own group. */
+int64_t mrl_comm_local(mrl_word handle, uint32_t comm)
+{
+    int size = 0;
+    if (!mrl_comm_inter(comm))
+        return mrl_comm_n(comm);
+    mrl_pmpi.Comm_size(handle, &size);
+    return size;
+}
+
 int64_t mrl_comm_sources(mrl_word handle, uint32_t comm)
 {
     if (!comm)

@@ -51,6 +51,7 @@ static inline int64_t mrl_comm_n(uint32_t comm)
 {
     return comm ? mrl_comm_at(comm)->size : 0;
 }
+int64_t mrl_comm_local(mrl_word handle, uint32_t comm);
 static inline int64_t mrl_comm_me(uint32_t comm)
 {
     return comm ? mrl_comm_at(comm)->rank : 0;

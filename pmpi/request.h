@@ -44,11 +44,12 @@ static inline bool mrl_request_done(mrl_word handle)
     return (handle & mrl_abi.request_done_mask) == mrl_abi.request_done;
 }
 
+/* Handles come in dense blocks, of which no two may share a window: so each is scattered by itself. */
 static inline uint32_t mrl_request_home(mrl_word handle)
 {
-    uint64_t h = handle >> mrl_abi.request_shift;
-    return (uint32_t)(h ^ h >> 16) & (MRL_REQUEST_SLOTS - 1);
+    return (uint32_t)(handle * UINT64_C(0x9e3779b97f4a7c15) >> 48);
 }
+_Static_assert(MRL_REQUEST_SLOTS == 1u << 16, "mrl_request_home gives 16 bits");
 
 /*
  * A slot for a new operation, to be filled and then given its handle; NULL: no room. An equal handle found

@@ -1,6 +1,8 @@
 package event
 
 import (
+	"fmt"
+	"io"
 	"sync/atomic"
 	"unsafe"
 )
@@ -213,6 +215,39 @@ func (a *Aggregator) Consume() Status {
 	return a.consume(a.ring, at, head)
 }
 
+// Spilled tells whether there are records in a spill file that are not yet consumed.
+func (a *Aggregator) Spilled() bool {
+	return atomic.LoadUint64(&a.t.consumed) < atomic.LoadUint64(&a.t.spilled)
+}
+
+// ConsumeSpilled aggregates the records in a spill file, which come before the ring's; record i lies at
+// offset i·recordSize. Of a file that is too short the rest counts as dropped, and is reported.
+func (a *Aggregator) ConsumeSpilled(file io.ReaderAt) (Status, error) {
+	t := a.t
+	end := min(t.spilled, t.dropAt)
+	chunk := new([records]record)
+	raw := unsafe.Slice((*byte)(unsafe.Pointer(chunk)), records*recordSize)
+	for at := t.consumed; at < end; at = t.consumed {
+		first := at &^ (records - 1)
+		stop := min(end, first+records)
+		skip := (at - first) * recordSize
+		n, err := file.ReadAt(raw[skip:(stop-first)*recordSize], int64(at*recordSize))
+		have := at + uint64(n)/recordSize
+		if have > at {
+			if status := a.consume(chunk, at, have); status != Done {
+				return status, nil
+			}
+		}
+		if have < stop {
+			t.dropped += end - have
+			a.commit(t.spilled)
+			return Done, fmt.Errorf("%d of %d spilled records are missing: %w", end-have, end, err)
+		}
+	}
+	a.commit(t.spilled)
+	return Done, nil
+}
+
 // consume aggregates records at to head, of which record i lies at ring[i%records].
 func (a *Aggregator) consume(ring *[records]record, at, head uint64) Status {
 	t := a.t
@@ -312,7 +347,7 @@ loop:
 			e := &entries[a.arrivals[path&(callCache-1)]&(entriesMax-1)]
 			key := peerKey(what.comm(), r.peer, Received)
 			p := &entries[a.peers[peerSlot(key)]&(entriesMax-1)]
-			if what.kind() < kindReceived || what.kind() == kindPosted || what.flags() != 0 || e.key != callKey(path, what.comm()) ||
+			if (what.kind() != kindReceived && what.kind() != kindCompleted) || what.flags() != 0 || e.key != callKey(path, what.comm()) ||
 				e.mark != call || r.start-uint64(e.low) >= uint64(e.span) || p.key != key || p.mark != peer {
 				break
 			}
@@ -457,6 +492,9 @@ func (a *Aggregator) other(r *record) {
 	case kindInside:
 		t.pending[insideRunnable], t.pending[insideBlocked] = r.start, r.second()
 		a.unusual = true
+	case kindBegin:
+		a.clearPending()
+		t.lastFrom, t.lastTick = 0, r.start
 	case kindWide:
 		t.pending[wideDuration], t.pending[wideOut], t.pending[wideIn] = r.start, r.second(), r.third()
 		a.unusual = true

@@ -106,6 +106,7 @@ const (
 	kindReceived
 	kindPosted
 	kindCompleted
+	kindBegin
 )
 
 // Flags of records.
@@ -319,8 +320,10 @@ type thread struct {
 	saved          [12]uint64
 	spilled        uint64
 	dropAt         uint64
+	dropped        uint64
 	consumer       uint32
 	mainThread     uint32
+	owned, owners  uint32
 	osTID          uint64
 	beginTick      uint64
 }

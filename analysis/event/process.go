@@ -106,6 +106,7 @@ func (p *Process) LostCalls(op Op) Lost {
 type Thread struct {
 	Index                            int
 	Main                             bool   // called MPI_Init
+	Owners                           int    // threads that have used this block, one after the other
 	Begin                            uint64 // tick
 	LastEdge                         Edge   // where its last event left it
 	LastTick                         uint64
@@ -123,11 +124,8 @@ func (p *Process) Threads() []Thread {
 			continue
 		}
 		t := a.t
-		thread := Thread{Index: i, Main: t.mainThread != 0, Begin: t.beginTick, LastEdge: t.lastFrom, LastTick: t.lastTick,
-			Entries: a.Entries(), EntriesLost: t.entriesLost, DeepRegions: t.deepRegions, BadExits: t.badExits, InMPIHook: t.insideHooks}
-		if t.dropAt < t.spilled {
-			thread.Dropped = t.spilled - t.dropAt
-		}
+		thread := Thread{Index: i, Main: t.mainThread != 0, Owners: int(max(t.owners, 1)), Begin: t.beginTick, LastEdge: t.lastFrom, LastTick: t.lastTick,
+			Entries: a.Entries(), EntriesLost: t.entriesLost, DeepRegions: t.deepRegions, BadExits: t.badExits, InMPIHook: t.insideHooks, Dropped: t.dropped}
 		list = append(list, thread)
 	}
 	return list
@@ -143,34 +141,12 @@ func (p *Process) Consume(i int) Status {
 
 // Spilled tells whether the i-th thread has records in a spill file that are not yet consumed.
 func (p *Process) Spilled(i int) bool {
-	if i < 0 || i >= len(p.threads) || p.threads[i] == nil {
-		return false
-	}
-	t := p.threads[i].t
-	return t.consumed < min(t.spilled, t.dropAt)
+	return i >= 0 && i < len(p.threads) && p.threads[i] != nil && p.threads[i].Spilled()
 }
 
-// ConsumeSpilled aggregates the i-th thread's spill file, which comes before its ring. A file that is
-// too short is read as far as it goes, and reported.
+// ConsumeSpilled aggregates the i-th thread's spill file; see Aggregator.
 func (p *Process) ConsumeSpilled(i int, file io.ReaderAt) (Status, error) {
-	a := p.threads[i]
-	end := min(a.t.spilled, a.t.dropAt)
-	chunk := new([records]record)
-	raw := unsafe.Slice((*byte)(unsafe.Pointer(chunk)), records*recordSize)
-	for at := a.t.consumed; at < end; at = a.t.consumed {
-		first := at &^ (records - 1)
-		stop := min(end, first+records)
-		n, err := file.ReadAt(raw[:(stop-first)*recordSize], int64(first*recordSize))
-		have := first + uint64(n)/recordSize
-		if status := a.consume(chunk, at, min(stop, max(have, at))); status != Done {
-			return status, nil
-		}
-		if have < stop {
-			a.commit(end)
-			return Done, fmt.Errorf("%d of %d spilled records are missing: %v", end-have, end, err)
-		}
-	}
-	return Done, nil
+	return p.threads[i].ConsumeSpilled(file)
 }
 
 // GiveRoom says that storage for all entries of the i-th thread exists.

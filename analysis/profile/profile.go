@@ -149,7 +149,7 @@ func FromProcess(p *event.Process) *Profile {
 	total := Total{Rank: h.Rank, Host: h.Host, PID: h.PID, State: uint8(h.State), Abort: h.AbortCode, Init: clock.Ns(h.InitTicks)}
 	comms := newComms(p, clock)
 	for _, t := range p.Threads() {
-		total.Threads++
+		total.Threads += uint32(t.Owners)
 		profile.Lost.add(t)
 		for i := range t.Entries {
 			comms.count(&t.Entries[i])

@@ -37,11 +37,12 @@ const (
 	holdOne  = "struct mrl_request *held = mrl_request_hold(mrl_handle(mrl_handle_at(request, 0)));"
 	holdMsg  = "struct mrl_request *held = mrl_request_hold(MRL_MESSAGE(mrl_handle(mrl_handle_at(message, 0))));"
 	takeMsg  = "\n        c.comm = held ? held->comm : 0;"
-	putMsg   = "\n        mrl_keep_message(mrl_handle(mrl_handle_at(message, 0)), &m, c.comm);"
+	putMsg   = "\n        if (c.peer != MRL_PROC_NULL)\n            mrl_keep_message(mrl_handle(mrl_handle_at(message, 0)), &m, c.comm);"
 	onWindow = "\n        c.comm = mrl_map_get(&mrl_windows, mrl_handle(win));"
 	onFile   = "\n        c.comm = mrl_map_get(&mrl_files, fh);"
 	target   = onWindow + "\n        c.peer = mrl_peer(target_rank);"
 	origin   = "mrl_bytes(t, origin_count, origin_datatype, $wide)"
+	bothWays = "\n        c.flags = MRL_COLLECTIVE; // whose record has room for bytes in and bytes out"
 	notNull  = "if (c.peer != MRL_PROC_NULL) "
 	twoWay   = `
         c.comm = mrl_comm(t, comm);
@@ -80,9 +81,11 @@ var shapes = map[string]shape{
 		after: strings.ReplaceAll(twoWay, "$sent", "mrl_bytes(t, count, datatype, $wide)"),
 		write: "at = mrl_write_received(t, status, &c, at);"},
 	"isendrecv": {op: "SENDRECV", start: Immediate,
-		after: strings.ReplaceAll(twoWay, "$sent", "mrl_bytes(t, sendcount, sendtype, $wide)") + twoWayRequest},
+		after: strings.ReplaceAll(twoWay, "$sent", "mrl_bytes(t, sendcount, sendtype, $wide)") +
+			strings.ReplaceAll(twoWayRequest, "$room", "mrl_bytes(t, recvcount, recvtype, $wide)")},
 	"isendrecv_replace": {op: "SENDRECV", start: Immediate,
-		after: strings.ReplaceAll(twoWay, "$sent", "mrl_bytes(t, count, datatype, $wide)") + twoWayRequest},
+		after: strings.ReplaceAll(twoWay, "$sent", "mrl_bytes(t, count, datatype, $wide)") +
+			strings.ReplaceAll(twoWayRequest, "$room", "mrl_bytes(t, count, datatype, $wide)")},
 
 	"probe": {op: "PROBE", before: ours, after: `
         struct mrl_received_message m = mrl_read_status(status);
@@ -157,12 +160,12 @@ var shapes = map[string]shape{
 
 	"put":   {op: "PUT", after: target + "\n        " + notNull + "\n            c.out = " + origin + ";"},
 	"get":   {op: "GET", after: target + "\n        " + notNull + "\n            c.in = " + origin + ";"},
-	"fetch": {op: "FETCH", after: target + "\n        " + notNull + "{\n            c.out = $fetchout;\n            c.in = $fetchin;\n        }"},
+	"fetch": {op: "FETCH", after: target + bothWays + "\n        " + notNull + "{\n            c.out = $fetchout;\n            c.in = $fetchin;\n        }"},
 	"rput": {op: "PUT", start: Immediate, after: target + "\n        " + notNull + "\n            c.out = " + origin + ";" +
 		follow("RMA", "0")},
 	"rget": {op: "GET", start: Immediate, after: target + "\n        " + notNull + "\n            c.in = " + origin + ";" +
 		follow("RMA", "0")},
-	"rfetch": {op: "FETCH", start: Immediate, after: target + "\n        " + notNull +
+	"rfetch": {op: "FETCH", start: Immediate, after: target + bothWays + "\n        " + notNull +
 		"{\n            c.out = $fetchout;\n            c.in = $fetchin;\n        }" + follow("RMA", "0")},
 	"fence":    {op: "FENCE", after: onWindow},
 	"rma_sync": {op: "RMA_SYNC", after: onWindow + "$rank"},
@@ -202,7 +205,7 @@ const (
         struct mrl_call incoming = c;
         incoming.peer = mrl_peer(source);
         incoming.tag = mrl_tag(recvtag);
-        c.flags |= mrl_follow(t, &incoming, request, MRL_REQ_RECV, MRL_REQ_ACTIVE, 0);`
+        c.flags |= mrl_follow(t, &incoming, request, MRL_REQ_RECV, MRL_REQ_ACTIVE, $room);`
 	collective = `
         c.comm = mrl_comm(t, comm);
         c.flags = MRL_COLLECTIVE;$root$bytes$startcollective`
@@ -314,7 +317,7 @@ func expression(spec string, f Function) string {
 			log.Fatalf("functions.txt:%d: %s has no parameter %q", f.Line, f.Name, p)
 		}
 	}
-	number := map[string]string{"n": "mrl_comm_n(c.comm)", "sources": "mrl_comm_sources(comm, c.comm)",
+	number := map[string]string{"n": "mrl_comm_n(c.comm)", "local": "mrl_comm_local(comm, c.comm)", "sources": "mrl_comm_sources(comm, c.comm)",
 		"destinations": "mrl_comm_destinations(comm, c.comm)"}
 	var value string
 	switch {
