@@ -6,7 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
+	"strings"
+	"time"
 
 	"marple/analysis/event"
 	"marple/analysis/names"
@@ -14,31 +16,57 @@ import (
 	"marple/analysis/run"
 )
 
-// Recover makes a run of the record files in a run directory. Problems are files that could not be read, or
-// only in part; the error is set when nothing could.
-func Recover(directory string) (r *run.Run, problems []error, err error) {
-	files, err := filepath.Glob(filepath.Join(directory, run.RawDir, "*.mrl"))
+// mergedFile holds what all ranks had gathered at rank 0, from then until the run is stored.
+const mergedFile = "merged"
+
+// Keep stores a merged profile in a run directory, for Recover. The ranks' record files are not needed
+// any more.
+func Keep(p *profile.Profile, directory string) error {
+	return run.WriteFile(filepath.Join(directory, run.RawDir, mergedFile), profile.Encode(p))
+}
+
+// Tidy removes what was kept for Recover, once the run is stored.
+func Tidy(directory string) {
+	raw := filepath.Join(directory, run.RawDir)
+	os.Remove(filepath.Join(raw, mergedFile))
+	os.Remove(raw) // only if the ranks' record files are not kept
+}
+
+// Recover makes a run of what was left in a run directory by ranks that did not get to the end of
+// MPI_Finalize. Ranks that still run are waited for so long; after that they count as far as they got. Problems
+// are files that could not be read, or only in part; the error is set when nothing could.
+func Recover(directory string, wait time.Duration) (r *run.Run, problems []error, err error) {
+	raw := filepath.Join(directory, run.RawDir)
+	if data, err := os.ReadFile(filepath.Join(raw, mergedFile)); err == nil {
+		if p, err := profile.Decode(data); err == nil {
+			return Conclude(p, names.Host), nil, nil
+		}
+		problems = append(problems, fmt.Errorf("%s: damaged", filepath.Join(raw, mergedFile)))
+	}
+	files, err := filepath.Glob(filepath.Join(raw, "*.mrl"))
 	if err != nil {
 		return nil, nil, err
 	}
-	sort.Strings(files)
+	slices.Sort(files)
 	if len(files) == 0 {
 		if _, err := os.Stat(filepath.Join(directory, run.File)); err == nil {
 			return nil, nil, fmt.Errorf("%s: the run is complete; print it with: marple report %s", directory, directory)
 		}
-		return nil, nil, fmt.Errorf("%s: no record files in %s", directory, run.RawDir)
+		return nil, problems, fmt.Errorf("%s: no record files in %s", directory, run.RawDir)
+	}
+	for until := time.Now().Add(wait); time.Now().Before(until) && slices.ContainsFunc(files, running); {
+		time.Sleep(5 * time.Millisecond)
 	}
 	// Pairwise, like the ranks themselves: the k-th merge of a chain would cost as much as all before it.
 	var level []*profile.Profile
 	seen := map[int32]string{}
 	for _, file := range files {
 		p, err := readProcess(file)
-		if p == nil {
-			problems = append(problems, fmt.Errorf("%s: %w", file, err))
-			continue
-		}
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", file, err))
+		}
+		if p == nil {
+			continue
 		}
 		if other, twice := seen[p.Header().Rank]; twice {
 			problems = append(problems, fmt.Errorf("%s: left out: %s is of the same rank", file, other))
@@ -63,6 +91,28 @@ func Recover(directory string) (r *run.Run, problems []error, err error) {
 	return Conclude(level[0], names.Host), problems, nil
 }
 
+// running tells whether a record file's process still runs here and has not ended its measurement.
+func running(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	tables := make([]byte, event.HeaderSize)
+	if _, err := file.ReadAt(tables, 0); err != nil {
+		return false
+	}
+	h := event.HeaderOf(tables)
+	return h.State == event.Running && maps(h.PID, path)
+}
+
+// maps tells whether a process has mapped a file: that of a number that is not another's by now.
+func maps(pid uint32, path string) bool {
+	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	name := filepath.Join(filepath.Base(filepath.Dir(filepath.Dir(path))), run.RawDir, filepath.Base(path))
+	return err == nil && strings.Contains(string(list), name)
+}
+
 // readProcess reads a record file and aggregates what the process did not get to. With an error, what was
 // returned is what could be read.
 func readProcess(path string) (*event.Process, error) {
@@ -78,30 +128,32 @@ func readProcess(path string) (*event.Process, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("not a regular file")
 	}
-	tables := make([]byte, event.TablesSize)
-	if _, err := file.ReadAt(tables, 0); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
 	if info.Size() < event.TablesSize {
 		return nil, fmt.Errorf("%d bytes; a record file has at least %d", info.Size(), event.TablesSize)
 	}
-	threads := (info.Size() - event.TablesSize + event.ThreadSpan - 1) / event.ThreadSpan
+	alive := running(path)
+	threads := min((info.Size()-event.TablesSize+event.ThreadSpan-1)/event.ThreadSpan, event.ThreadsMost)
 	var damage error
 	var blocks [][]byte
 	for i := range threads {
-		block := make([]byte, event.ThreadSpan)
-		n, err := file.ReadAt(block, event.TablesSize+i*event.ThreadSpan)
-		if err != nil && !(errors.Is(err, io.EOF) && n == len(block)) {
-			damage = fmt.Errorf("thread %d: cut off after %d of %d bytes", i, n, len(block))
-			if !event.Usable(n) {
-				block = nil
-			}
+		at := event.TablesSize + i*event.ThreadSpan
+		block, err := readBlock(io.NewSectionReader(file, at, min(event.ThreadSpan, info.Size()-at)))
+		if err != nil {
+			damage = errors.Join(damage, fmt.Errorf("thread %d: %w", i, err))
 		}
 		blocks = append(blocks, block)
+	}
+	// Last, because tables only grow: whatever a record that was read names is in them.
+	tables := make([]byte, event.TablesSize)
+	if _, err := file.ReadAt(tables, 0); err != nil {
+		return nil, err
 	}
 	p, err := event.Open(tables, blocks)
 	if err != nil {
 		return nil, err
+	}
+	if alive {
+		p.Header().State = event.Alive
 	}
 	for i := range blocks {
 		p.GiveRoom(i)
@@ -114,6 +166,35 @@ func readProcess(path string) (*event.Process, error) {
 		}
 	}
 	return p, damage
+}
+
+// attempts to copy a block while its thread is not handing over records, which takes it 50 µs every 4,024 events.
+const attempts = 100
+
+// readBlock copies a thread's block, as of one moment even if the thread still runs.
+func readBlock(file *io.SectionReader) ([]byte, error) {
+	block, after := make([]byte, event.ThreadSpan), make([]byte, event.HotSize)
+	for range attempts {
+		if n, err := file.ReadAt(block[:event.HotSize], 0); err != nil {
+			return nil, fmt.Errorf("cut off after %d of %d bytes", n, event.ThreadSpan)
+		}
+		before, extent := event.ActivityOf(block), event.Extent(block)
+		n, err := file.ReadAt(block[event.HotSize:extent], event.HotSize)
+		if err != nil {
+			read := int64(event.HotSize + n)
+			if !event.Usable(read) {
+				block = nil
+			}
+			return block, fmt.Errorf("cut off after %d of %d bytes in use", read, extent)
+		}
+		if _, err := file.ReadAt(after, 0); err != nil {
+			return nil, err
+		}
+		if event.ActivityOf(after) == before {
+			return block, nil
+		}
+	}
+	return nil, errors.New("left out: it records too fast to be read while it runs")
 }
 
 func consumeSpill(p *event.Process, path string, thread int) error {

@@ -69,6 +69,12 @@ func marple_core_gather(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 		if s.merged, err = profile.Gather(s.merged, mpi{f.transport}); err != nil {
 			return C.MRL_CORE_BROKEN
 		}
+		if directory := C.GoString(f.directory); s.merged != nil && directory != "" {
+			if len(s.merged.Totals) < int(s.merged.World) {
+				return C.MRL_CORE_BROKEN // the files have it all
+			}
+			_ = analysis.Keep(s.merged, directory) // against a kill before the run is stored, which complains if it cannot be
+		}
 	}
 	return C.MRL_CORE_DONE
 }
@@ -112,6 +118,8 @@ func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
 	if directory != "" {
 		if err := r.Write(directory, text); err != nil {
 			fmt.Fprintf(os.Stderr, "marple: the run cannot be kept: %v\n", err)
+			return
 		}
+		analysis.Tidy(directory)
 	}
 }

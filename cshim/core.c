@@ -41,6 +41,7 @@ static struct {
     mrl_core_open_fn *open;
     mrl_core_consume_fn *consume;
     mrl_core_finish_fn *gather, *conclude;
+    char why[512]; /* there is no core */
     struct sigaction handlers[FAULTS]; /* the Go runtime's */
 } core;
 static _Thread_local stack_t go_stack; /* alternate signal stack Go gave this thread */
@@ -120,14 +121,9 @@ static bool address_space_suffices(void)
 /* The core lies beside this library unless a setting says otherwise. */
 static bool core_path(char *path, size_t size)
 {
-    Dl_info info;
     if (*mrl.settings.core)
         return snprintf(path, size, "%s", mrl.settings.core) < (int)size;
-    if (!dladdr(&core, &info) || !info.dli_fname)
-        return false;
-    const char *slash = strrchr(info.dli_fname, '/');
-    int length = slash ? (int)(slash - info.dli_fname) : 0;
-    return snprintf(path, size, "%.*s%slibmarple-core.so", length, info.dli_fname, slash ? "/" : "") < (int)size;
+    return mrl_beside("libmarple-core.so", path, size);
 }
 
 static bool load(const char *path, char *why, size_t size)
@@ -197,7 +193,7 @@ bool mrl_core_ready(void)
     if (state != UNOPENED || getpid() != mrl.pid || !atomic_compare_exchange_strong(&core.state, &unopened, OPENING))
         return false;
 
-    char path[4096], why[1024] = "";
+    char path[4096], why[sizeof core.why - 32] = "";
     bool ok = false;
     if (possible(path, sizeof path, why, sizeof why)) {
         struct guard g;
@@ -205,12 +201,19 @@ bool mrl_core_ready(void)
         ok = load(path, why, sizeof why);
         leave(&g);
     }
-    if (!ok)
-        mrl_say("the analysis core cannot be opened: %s%s%s", why,
-                mrl.in_file ? "; records are kept, finish with: marple recover " : "; there will be no report",
-                mrl.in_file ? mrl.directory : "");
+    if (!ok) {
+        snprintf(core.why, sizeof core.why, "the core cannot be opened: %s", why);
+        if (!mrl.in_file)
+            mrl_say("%s; there will be no report", core.why);
+    }
     atomic_store(&core.state, ok ? READY : UNAVAILABLE);
     return ok;
+}
+
+/* Why there is no core; empty as long as one is not known to be missing. */
+const char *mrl_core_why(void)
+{
+    return core.why;
 }
 
 /* Go's scheduler borrows the thread's own stack. */
@@ -258,9 +261,7 @@ bool mrl_core_consume(struct mrl_thread *t)
         leave(&g);
     } while (result == MRL_CORE_MORE_ENTRIES && more_entries(t));
     if (result == MRL_CORE_BROKEN && atomic_exchange(&core.state, UNAVAILABLE) == READY)
-        mrl_say_here("the analysis core failed%s%s",
-                     mrl.in_file ? "; records are kept, finish with: marple recover " : "",
-                     mrl.in_file ? mrl.directory : "");
+        snprintf(core.why, sizeof core.why, "the core failed");
     if (result != MRL_CORE_DONE)
         return false;
     if (spilled) {

@@ -341,6 +341,7 @@ struct mrl_header {
     int32_t abort_code;
     uint32_t clock_kind;
     uint64_t host;          /* hash of host name and boot id */
+    uint64_t pid_space;     /* where pid means something: inode of the process id namespace */
     uint64_t cpus[16];      /* affinity mask: up to 1024 CPUs */
     uint64_t ticks_per_second; /* first estimate; two instants tell better */
     struct mrl_instant first, last;

@@ -5,11 +5,13 @@
 #include "core.h"
 #include "shim.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct mrl_process mrl;
@@ -41,6 +43,9 @@ static void identify(struct mrl_header *h)
     gethostname(h->host_name, sizeof h->host_name - 1);
     read_line("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
     h->host = hash_text(hash_text(0xcbf29ce484222325u, h->host_name), boot);
+    struct stat space;
+    if (!stat("/proc/self/ns/pid", &space))
+        h->pid_space = space.st_ino;
     ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
     path[n > 0 ? n : 0] = 0;
     const char *name = strrchr(path, '/');
@@ -48,6 +53,17 @@ static void identify(struct mrl_header *h)
     cpu_set_t cpus;
     if (sched_getaffinity(0, sizeof cpus, &cpus) == 0)
         memcpy(h->cpus, &cpus, sizeof h->cpus < sizeof cpus ? sizeof h->cpus : sizeof cpus);
+}
+
+/* A file installed with this library, by its path from there. */
+bool mrl_beside(const char *relative, char *path, size_t size)
+{
+    Dl_info info;
+    if (!dladdr(&mrl, &info) || !info.dli_fname)
+        return false;
+    const char *slash = strrchr(info.dli_fname, '/');
+    int length = slash ? (int)(slash - info.dli_fname) + 1 : 0;
+    return snprintf(path, size, "%.*s%s", length, info.dli_fname, relative) < (int)size;
 }
 
 /* The child shares the mapping, and must not write to it. */
@@ -99,6 +115,7 @@ void mrl_stop_recording(uint64_t end)
     mrl.stopped = true;
     mrl.header->last = mrl_instant_now();
     mrl.header->end_tick = end;
+    mrl.header->state = MRL_FINALIZED;
 }
 
 static struct mrl_finish finish;
@@ -107,7 +124,6 @@ static struct mrl_finish finish;
 bool mrl_gather(const struct mrl_transport *transport)
 {
     mrl_drain();
-    mrl.header->state = MRL_FINALIZED;
     uint32_t threads = atomic_load(&mrl.header->threads);
     finish = (struct mrl_finish){
         .base = mrl.base,
@@ -119,10 +135,14 @@ bool mrl_gather(const struct mrl_transport *transport)
         .transport = transport,
         .report = mrl.settings.report,
     };
-    bool done = mrl_core_gather(&finish);
-    if (done && !mrl.settings.keep_raw)
+    return mrl_core_gather(&finish);
+}
+
+/* Rank 0 keeps what was gathered: the ranks' own files have done their work. */
+void mrl_gathered(void)
+{
+    if (!mrl.settings.keep_raw)
         mrl_store_remove();
-    return done;
 }
 
 /* Rank 0 reports and stores what was gathered. */

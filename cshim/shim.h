@@ -71,6 +71,7 @@ uint64_t mrl_ns_to_ticks(uint64_t ns);
 
 /* store.c: the mapped file and the tables in it. All indices are stable; 0 of strings is "". */
 bool mrl_store_open(const char *directory, int rank);
+void mrl_store_name(char out[4096 + 64], const char *directory, int rank);
 bool mrl_store_extend(uint64_t at, uint64_t bytes);
 struct mrl_thread *mrl_store_thread(uint32_t *index);
 #define MRL_SPILL_NAME (4096 + 96)
@@ -103,6 +104,7 @@ void mrl_cpu_call(struct mrl_thread *t, uint64_t start, uint64_t end);
 struct mrl_finish;
 bool mrl_core_possible(char *why, size_t size);
 bool mrl_core_ready(void);
+const char *mrl_core_why(void);
 bool mrl_core_consume(struct mrl_thread *t);
 bool mrl_core_gather(const struct mrl_finish *finish);
 bool mrl_core_conclude(const struct mrl_finish *finish);
@@ -112,12 +114,19 @@ void mrl_phase(int level);
 void mrl_close_regions(struct mrl_thread *t);
 
 /* lifecycle.c, in the order of calling */
+bool mrl_beside(const char *relative, char *path, size_t size);
 struct mrl_transport;
 bool mrl_begin(const char *directory, int rank, int ranks);
 void mrl_record(struct mrl_instant before);
 void mrl_stop_recording(uint64_t end);
 bool mrl_gather(const struct mrl_transport *transport);
+void mrl_gathered(void);
 bool mrl_conclude(void);
+
+/* ending.c */
+void mrl_aborts(int code);
+void mrl_settle(const char *wait); /* has somebody report from the files, waiting a little for others to end */
+bool mrl_rank_gone(int rank);
 
 static inline __attribute__((always_inline)) uint64_t mrl_now(void)
 {

@@ -92,13 +92,14 @@ static bool size_allowed(uint64_t bytes)
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes);
 }
 
+void mrl_store_name(char out[sizeof mrl.file], const char *directory, int rank)
+{
+    snprintf(out, sizeof mrl.file, "%s/raw/rank-%06d.mrl", directory, rank);
+}
+
 static char *map_file(const char *directory, int rank)
 {
-    int length = snprintf(mrl.file, sizeof mrl.file, "%s/raw/rank-%06d.mrl", directory, rank);
-    if (length < 0 || (size_t)length >= sizeof mrl.file) {
-        errno = ENAMETOOLONG;
-        return NULL;
-    }
+    mrl_store_name(mrl.file, directory, rank); /* fits: a directory has less than 4096 characters */
     if (!size_allowed(MRL_THREADS_AT + 2 * (uint64_t)MRL_THREAD_SPAN)) {
         errno = EFBIG;
         return NULL;

@@ -31,7 +31,7 @@ struct mrl_abi {
     enum mrl_count_at count_at;
     int any_source, any_tag, proc_null, root, undefined;
     intptr_t status_ignore, in_place;
-    mrl_word comm_world, comm_self, comm_null, request_null, byte;
+    mrl_word comm_world, comm_self, comm_null, request_null, byte, errors_return;
     /* What operations complete at once share: one handle, or some of its bits. */
     mrl_word request_done, request_done_mask;
     int cart, graph, dist_graph; /* what MPI_Topo_test answers */

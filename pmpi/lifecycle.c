@@ -120,7 +120,7 @@ static void begin(struct mrl_instant before, uint64_t init_ticks)
             h->thread_level = i;
     mrl_fortran_begin();
     mrl_comms_begin();
-    if (!mrl_transport_barrier())
+    if (!mrl_transport_meet())
         return;
     mrl_record(before);
 }
@@ -178,7 +178,7 @@ static bool end(uintptr_t site)
     mrl_close_regions(t);
     struct mrl_call c = {.peer = MRL_NO_PEER, .start = mrl_start(t), .comm = mrl_comm(t, mrl_abi.comm_world)};
     mrl_transport_patience(0);
-    bool together = mrl_transport_barrier();
+    bool together = mrl_transport_meet();
     c.end = mrl_stop(t, c.start);
     c.path = mrl_path(t, MRL_FN_MPI_Finalize, site);
     mrl_commit(t, mrl_write(t, &c));
@@ -186,52 +186,42 @@ static bool end(uintptr_t site)
 
     mrl_transport_patience((double)mrl.settings.deadline);
     bool core = mrl_core_ready();
-    bool gathered = together && core && mrl_gather(mrl_transport());
+    char gathered = together && core && mrl_gather(mrl_transport());
     if (together && !core)
         mrl_transport_relay();
+    /* What counts is whether rank 0 has it all. */
+    gathered = together && mrl_transport_broadcast(&gathered, 1) && gathered;
+    if (gathered)
+        mrl_gathered();
+    else
+        mrl_settle("3s"); /* others notice a second later; and now, because MPI may wait for the missing without end */
     mrl_transport_close();
     return gathered;
 }
 
-/* Around every form of MPI_Finalize. */
-struct finalize {
-    bool measured, gathered;
-};
-
-static struct finalize before_finalize(uintptr_t site)
+/* Around every form of MPI_Finalize. True: this process has gathered what rank 0 is to report. */
+static bool before_finalize(uintptr_t site)
 {
-    struct finalize f = {.measured = mrl.started && !mrl.stopped && getpid() == mrl.pid};
-    f.gathered = f.measured && end(site);
-    return f;
+    return mrl.started && !mrl.stopped && getpid() == mrl.pid && end(site);
 }
 
-static void after_finalize(struct finalize f)
+static void after_finalize(bool gathered)
 {
-    if (f.measured && mrl.header->rank == 0 && !(f.gathered && mrl_conclude()) && mrl.in_file)
+    if (gathered && mrl.header->rank == 0 && !mrl_conclude() && mrl.in_file)
         mrl_say("the report is not complete; finish it with: marple recover %s", mrl.directory);
 }
 
 MRL_EXPORT int MPI_Finalize(void)
 {
-    struct finalize f = before_finalize(MRL_SITE);
+    bool gathered = before_finalize(MRL_SITE);
     int rc = ((int (*)(void))mrl_next(MRL_FN_MPI_Finalize))();
-    after_finalize(f);
+    after_finalize(gathered);
     return rc;
-}
-
-static void note_abort(int code)
-{
-    if (!mrl.started || mrl.stopped || getpid() != mrl.pid)
-        return;
-    mrl.on = false;
-    mrl.header->abort_code = code;
-    mrl.header->last = mrl_instant_now();
-    mrl.header->state = MRL_ABORTED;
 }
 
 MRL_EXPORT int MPI_Abort(mrl_word comm, mrl_word code)
 {
-    note_abort((int)code);
+    mrl_aborts((int)code);
     return ((int (*)(mrl_word, mrl_word))mrl_next(MRL_FN_MPI_Abort))(comm, code);
 }
 
@@ -267,14 +257,14 @@ static void fortran_init_thread(enum mrl_binding binding, int *required, int *pr
 
 static void fortran_finalize(enum mrl_binding binding, uintptr_t site, int *ierror)
 {
-    struct finalize f = before_finalize(site);
+    bool gathered = before_finalize(site);
     ((void (*)(int *))mrl_fortran_next(MRL_FN_MPI_Finalize, binding))(ierror);
-    after_finalize(f);
+    after_finalize(gathered);
 }
 
 static void fortran_abort(enum mrl_binding binding, int *comm, int *code, int *ierror)
 {
-    note_abort(*code);
+    mrl_aborts(*code);
     ((void (*)(int *, int *, int *))mrl_fortran_next(MRL_FN_MPI_Abort, binding))(comm, code, ierror);
 }
 

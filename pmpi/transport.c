@@ -8,6 +8,7 @@
 
 #define TAG 0x4d61 /* on a communicator of our own, any tag will do */
 #define CHUNK (1 << 30)
+#define LOOK_EVERY 1024 /* naps of 1 ms between two looks at whether a peer lives */
 
 static struct {
     mrl_word comm;
@@ -23,15 +24,30 @@ static double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Waits politely: other ranks may need this core to get here. */
-static bool complete(mrl_word *request)
+/* A receive that was waited for in vain must not write to its buffer later. */
+static void withdraw(mrl_word *request)
 {
     uint64_t status[4];
-    double begin = link.patience > 0 ? seconds_now() : 0;
+    int done = 0;
+    if (mrl_pmpi.Cancel(request))
+        return;
+    for (double begin = seconds_now(); !done && seconds_now() - begin < 1;)
+        if (mrl_pmpi.Test(request, &done, status))
+            return;
+}
+
+/*
+ * Waits politely: other ranks may need this core to get here. False when patience is at an end, or the
+ * peer is known to be.
+ */
+static bool complete(mrl_word *request, bool out, int peer)
+{
+    uint64_t status[4];
+    double begin = seconds_now();
     for (unsigned spins = 0;; spins++) {
         int done = 0;
         if (mrl_pmpi.Test(request, &done, status))
-            break;
+            return false;
         if (done)
             return true;
         if (spins < 64) {
@@ -40,10 +56,11 @@ static bool complete(mrl_word *request)
         }
         struct timespec nap = {0, spins < 256 ? 20000 : 1000000};
         nanosleep(&nap, NULL);
-        if (link.patience > 0 && seconds_now() - begin > link.patience)
+        if ((link.patience > 0 && seconds_now() - begin > link.patience) || (spins % LOOK_EVERY == 0 && mrl_rank_gone(peer)))
             break;
     }
-    link.broken = true;
+    if (!out)
+        withdraw(request);
     return false;
 }
 
@@ -57,8 +74,8 @@ static int transfer(bool out, int32_t peer, char *data, uint64_t size)
         if (out ? mrl_pmpi.Isend(data, part, mrl_abi.byte, peer, TAG, link.comm, &request)
                 : mrl_pmpi.Irecv(data, part, mrl_abi.byte, peer, TAG, link.comm, &request))
             return link.broken = true;
-        if (!complete(&request))
-            return 1;
+        if (!complete(&request, out, peer))
+            return link.broken = true;
         data += part;
         size -= (uint64_t)part;
     } while (size);
@@ -91,7 +108,10 @@ bool mrl_transport_open(int rank, int ranks, double seconds)
     /* Non-blocking, so that a rank which is not measured costs us a deadline and not the run. */
     if (mrl_pmpi.Comm_idup(mrl_abi.comm_world, &link.comm, &request))
         return false;
-    return complete(&request);
+    if (!complete(&request, true, rank))
+        return false;
+    mrl_pmpi.Comm_set_errhandler(link.comm, mrl_abi.errors_return);
+    return true;
 }
 
 const struct mrl_transport *mrl_transport(void)
@@ -133,16 +153,34 @@ bool mrl_transport_broadcast(void *data, uint32_t size)
     return true;
 }
 
-bool mrl_transport_barrier(void)
+/* One token from or to a neighbour in the tree; `missing` becomes 1 if it says so or does not come. */
+static void token(bool out, int peer, char *missing)
 {
-    char token = 0;
+    static char tokens[2]; /* outlive a request that stays pending */
+    char *value = &tokens[out];
+    mrl_word request = 0;
+    *value = *missing;
+    bool passed = !(out ? mrl_pmpi.Isend(value, 1, mrl_abi.byte, peer, TAG, link.comm, &request)
+                        : mrl_pmpi.Irecv(value, 1, mrl_abi.byte, peer, TAG, link.comm, &request)) &&
+                  complete(&request, out, peer);
+    *missing |= !passed || *value;
+}
+
+bool mrl_transport_meet(void)
+{
+    char missing = 0;
     int top = lowest_bit(link.rank, link.ranks);
     for (int bit = 1; bit < top; bit <<= 1)
-        if (link.rank + bit < link.ranks && transfer(false, link.rank + bit, &token, 1))
-            return false;
-    if (link.rank && transfer(true, link.rank - top, &token, 1))
-        return false;
-    return mrl_transport_broadcast(&token, 1);
+        if (link.rank + bit < link.ranks)
+            token(false, link.rank + bit, &missing);
+    if (link.rank) {
+        token(true, link.rank - top, &missing);
+        token(false, link.rank - top, &missing);
+    }
+    for (int bit = top >> 1; bit; bit >>= 1)
+        if (link.rank + bit < link.ranks)
+            token(true, link.rank + bit, &missing);
+    return !(link.broken |= missing);
 }
 
 /* Without a core this rank has nothing to say, but passes on what its children send. */

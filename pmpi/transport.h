@@ -13,13 +13,13 @@ bool mrl_transport_open(int rank, int ranks, double seconds);
 const struct mrl_transport *mrl_transport(void);
 void mrl_transport_close(void);
 
-/* Deadline, in seconds, of each later wait; 0 waits as long as the other rank lives. */
+/* Deadline, in seconds, of each later wait; 0 waits as long as the other rank is not known to be gone. */
 void mrl_transport_patience(double seconds);
 
 /* Bytes from rank 0 to all. */
 bool mrl_transport_broadcast(void *data, uint32_t size);
-/* Returns when all ranks have called it. False: broken. */
-bool mrl_transport_barrier(void);
+/* Returns when all ranks have called it, or one is known never to. False: not all have. */
+bool mrl_transport_meet(void);
 /* A rank without a core takes part in the gathering by passing on what it gets. */
 bool mrl_transport_relay(void);
 

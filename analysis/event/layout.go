@@ -214,10 +214,11 @@ type Instant struct{ Ticks, RawNs, WallNs uint64 }
 
 // How a process ended.
 const (
-	Running = iota
+	Running = iota // or vanished
 	Finalized
 	Exited
 	Aborted
+	Alive // known to run still; not in files
 )
 
 // Clocks.
@@ -238,6 +239,7 @@ type Header struct {
 	AbortCode                                                                 int32
 	ClockKind                                                                 uint32
 	Host                                                                      uint64
+	PIDSpace                                                                  uint64
 	CPUs                                                                      [16]uint64
 	TicksPerSecond                                                            uint64
 	First, Last                                                               Instant
@@ -263,8 +265,8 @@ const (
 	commsMax      = 4096
 	modulesMax    = 512
 	membersMax    = 1 << 20
-	threadsMax    = 1024
-	headerSize    = 4096
+	threadsMax    = ThreadsMost
+	headerSize    = HeaderSize
 	stringsAt     = headerSize
 	nodesAt       = stringsAt + stringsMax
 	commsAt       = nodesAt + nodesMax*32
@@ -284,8 +286,17 @@ const (
 	entriesSpared = 64
 )
 
+// ThreadsMost is how many threads of a process are measured.
+const ThreadsMost = 1024
+
+// HeaderSize is the size in bytes of the header, and what follows it up to the tables.
+const HeaderSize = 4096
+
 // ThreadSpan is the size in bytes of a thread's block.
 const ThreadSpan = entriesAt + entriesMax*entrySize
+
+// HotSize is how many bytes of a block its thread, and its consumer, keep up to date; the rest is data.
+const HotSize = threadHot
 
 // TablesSize is the size in bytes of the header and tables.
 const TablesSize = threadsAt

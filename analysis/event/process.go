@@ -156,9 +156,25 @@ func (p *Process) GiveRoom(i int) {
 	}
 }
 
+// Extent is how many bytes of a thread's block are in use, given its first HotSize bytes.
+func Extent(hot []byte) int64 {
+	t := (*thread)(unsafe.Pointer(unsafe.SliceData(hot[:HotSize])))
+	return entriesAt + int64(min(atomic.LoadUint32(&t.entries), entriesMax))*entrySize
+}
+
+// Activity changes whenever a thread's entries change otherwise than the undo log tells, or its ring is overwritten.
+// A copy of a block that was made between two equal ones is as good as one of a process that was killed.
+type Activity [4]uint64
+
+// ActivityOf a block, given its first HotSize bytes.
+func ActivityOf(hot []byte) Activity {
+	t := (*thread)(unsafe.Pointer(unsafe.SliceData(hot[:HotSize])))
+	return Activity{t.consumed, t.undoBatch, uint64(t.undoCount), t.spilled}
+}
+
 // Usable tells whether the first n bytes of a thread's block are enough to make sense of: all but entries
 // that may not have been in use.
-func Usable(n int) bool { return n >= entriesAt }
+func Usable(n int64) bool { return n >= entriesAt }
 
 // SpillName is the file that a thread's records spill into, beside the process's record file.
 func SpillName(recordFile string, thread int) string {

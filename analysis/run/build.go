@@ -72,7 +72,8 @@ type builder struct {
 	nodes   map[callgraph.ID]*Node
 }
 
-var endings = map[uint8]string{event.Running: "running", event.Finalized: "finalized", event.Exited: "exited", event.Aborted: "aborted"}
+var endings = map[uint8]string{event.Running: "vanished", event.Finalized: "finalized", event.Exited: "exited", event.Aborted: "aborted",
+	event.Alive: "running"}
 
 func (b *builder) balance(r *Run) {
 	hosts := map[uint64]string{}
@@ -362,6 +363,9 @@ func (b *builder) peers(r *Run) {
 // conditions are circumstances that change how the figures must be read.
 func conditions(r *Run) []Note {
 	list := []Note{}
+	if text, count := untimely(r.PerRank); count > 0 {
+		list = append(list, Note{"ended", text, count})
+	}
 	for _, h := range r.Hosts {
 		if h.Cores > 0 && h.Ranks > h.Cores {
 			list = append(list, Note{"ranks-outnumber-cores", fmt.Sprintf(
@@ -382,6 +386,37 @@ func conditions(r *Run) []Note {
 		list = append(list, Note{"overhead", fmt.Sprintf("Marple itself took %.1f %% of the time", 100*float64(own)/float64(r.Core.Wall)), 0})
 	}
 	return list
+}
+
+// untimely says of the ranks that did not get through MPI_Finalize how they ended.
+func untimely(ranks []RankBalance) (text string, count uint64) {
+	by := map[string][]int{}
+	var order []string
+	for _, r := range ranks {
+		how := ""
+		switch r.Ended {
+		case "finalized":
+			continue
+		case "exited":
+			how = "exited without MPI_Finalize"
+		case "aborted":
+			how = fmt.Sprintf("called MPI_Abort with code %d", r.Abort)
+		case "running":
+			how = "still ran when this was made"
+		default:
+			how = "vanished after the last event (killed, crashed or _exit)"
+		}
+		if by[how] == nil {
+			order = append(order, how)
+		}
+		by[how] = append(by[how], r.Rank)
+		count++
+	}
+	parts := []string{}
+	for _, how := range order {
+		parts = append(parts, words.Sentence(words.Ranks(by[how]))+" "+how)
+	}
+	return strings.Join(parts, "; "), count
 }
 
 // notSeen lists what a reader might think is in the figures and is not.

@@ -78,7 +78,7 @@ type Balance struct {
 type RankBalance struct {
 	Rank    int    `json:"rank"`
 	Host    string `json:"host"`
-	Ended   string `json:"ended"` // finalized, aborted, exited or running (vanished after its last record)
+	Ended   string `json:"ended"` // finalized, exited, aborted, vanished (after its last event), or running when this was written
 	Abort   int    `json:"abort_code,omitempty"`
 	Threads int    `json:"threads"` // that called MPI or had regions
 	Balance

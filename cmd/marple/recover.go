@@ -14,14 +14,15 @@ func recoverCommand() *cobra.Command {
 	c := &cobra.Command{Use: "recover RUN", Short: "Finish a run that did not get to its report", Args: oneRun,
 		Long: `Reads the records that ranks have left in a run directory (RUN/raw) when the program was killed, crashed, or
 could not be analysed at its end; merges them, prints the report and writes run.json, as the end of the run
-would have done. Records stay where they are, so that it can be repeated.`}
+would have done. Of each rank it says how it ended. Records stay where they are, so that it can be repeated.`}
 	as := format(c, "text", "json")
+	wait := c.Flags().Duration("wait", 0, "wait so long for ranks that still run")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
 		directory, err := filepath.Abs(arguments[0])
 		if err != nil {
 			return err
 		}
-		r, problems, err := analysis.Recover(directory)
+		r, problems, err := analysis.Recover(directory, *wait)
 		for _, problem := range problems {
 			fmt.Fprintf(os.Stderr, "marple: %v\n", problem)
 		}

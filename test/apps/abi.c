@@ -16,6 +16,7 @@
 typedef MPI_Comm type_of_comm_world, type_of_comm_self, type_of_comm_null;
 typedef MPI_Request type_of_request_null;
 typedef MPI_Datatype type_of_byte;
+typedef MPI_Errhandler type_of_errors_return;
 
 /* A handle as it arrives in a wrapper: in a register whose upper half may be anything. */
 static mrl_word word_of(const void *handle, size_t size)
@@ -137,6 +138,7 @@ int main(int argc, char **argv)
     HANDLE(MPI_COMM_SELF, comm_self);
     HANDLE(MPI_COMM_NULL, comm_null);
     HANDLE(MPI_REQUEST_NULL, request_null);
+    HANDLE(MPI_ERRORS_RETURN, errors_return);
     HANDLE(MPI_BYTE, byte);
     FACT("MPI_CART", MPI_CART, mrl_abi.cart);
     FACT("MPI_GRAPH", MPI_GRAPH, mrl_abi.graph);

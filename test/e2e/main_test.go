@@ -92,6 +92,14 @@ func missing(t *testing.T, what string) {
 	t.Skipf("%s is not installed", what)
 }
 
+// rounds is how often something random is tried: MARPLE_LONG=1 (make test-long) tries more.
+func rounds(short, long int) int {
+	if os.Getenv("MARPLE_LONG") == "1" {
+		return long
+	}
+	return short
+}
+
 // A library is an MPI library with its compiler and launcher.
 type library struct {
 	name   string

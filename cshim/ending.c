@@ -1,0 +1,182 @@
+/*
+ * Ends that are not MPI_Finalize's: exit, a return from main, MPI_Abort, and an MPI_Finalize that could
+ * not merge because a rank is gone. One rank then has `marple recover` read what all have left in the
+ * run directory.
+ *
+ * That is another process, because this one may be on its way out from anywhere, a signal handler
+ * included: only what is async-signal-safe is done here, and every wait has an end. After a signal that
+ * kills nothing of ours runs; the files are there for `marple recover` all the same.
+ */
+#include "core.h"
+#include "shim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RANKS_MOST 1024        /* beyond, reading all files would hold up the end of the job */
+#define NAP_NS 2000000
+
+extern char **environ;
+
+/* Beside this library, or in bin/ where it is in lib/ or lib/marple/. */
+static bool find_command(char *path, size_t size)
+{
+    static const char *const places[] = {"marple", "../bin/marple", "../../bin/marple"};
+    for (unsigned i = 0; i < sizeof places / sizeof *places; i++)
+        if (mrl_beside(places[i], path, size) && !access(path, X_OK))
+            return true;
+    return false;
+}
+
+/* In the child, which still shares our memory: nothing is changed but its own signals and descriptors. */
+static int become_recover(void *argument)
+{
+    char *const *arguments = argument;
+    struct sigaction action;
+    sigset_t none;
+    for (int s = 1; s < NSIG; s++)
+        if (!sigaction(s, NULL, &action) && action.sa_handler != SIG_IGN && action.sa_handler != SIG_DFL) {
+            action = (struct sigaction){.sa_handler = SIG_DFL};
+            sigaction(s, &action, NULL);
+        }
+    int nowhere = open("/dev/null", O_RDWR);
+    if (nowhere >= 0)
+        dup2(nowhere, STDIN_FILENO);
+    if (mrl.settings.report == MRL_REPORT_STDERR)
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+    else if (mrl.settings.report == MRL_REPORT_NONE && nowhere >= 0)
+        dup2(nowhere, STDOUT_FILENO);
+    syscall(SYS_close_range, 3u, ~0u, 0u);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    execve(arguments[0], arguments, environ);
+    _exit(127);
+}
+
+static void nap(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+}
+
+static bool expired(uint64_t begin)
+{
+    return mrl_raw_ns() - begin > (uint64_t)mrl.settings.deadline * 1000000000u;
+}
+
+static _Alignas(16) char stacks[2][16384];
+
+/* Between us and the command, whose end would send the application a SIGCHLD: this child's end does not. */
+static int supervise(void *arguments)
+{
+    int status = 0;
+    pid_t command = clone(become_recover, stacks[1] + sizeof stacks[1], CLONE_VM | CLONE_VFORK | SIGCHLD, arguments);
+    if (command < 0)
+        return 1;
+    for (uint64_t begin = mrl_raw_ns(); waitpid(command, &status, WNOHANG) == 0; nap())
+        if (expired(begin))
+            kill(command, SIGKILL);
+    return !WIFEXITED(status) || WEXITSTATUS(status);
+}
+
+/* Runs the command to its end, with all signals blocked meanwhile. */
+static bool recover(const char *wait)
+{
+    static char path[4096 + 64];
+    char *arguments[] = {path, "recover", "--wait", (char *)(uintptr_t)wait, mrl.directory, NULL};
+    sigset_t all, mask;
+    int status = 1;
+    if (!find_command(path, sizeof path))
+        return false;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &mask);
+    pid_t child = clone(supervise, stacks[0] + sizeof stacks[0], CLONE_VM | CLONE_VFORK, arguments);
+    if (child > 0)
+        waitpid(child, &status, __WALL);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Leaving now might be what makes the launcher kill the rank that is reporting. */
+static void await_report(const char *lock)
+{
+    struct stat info;
+    for (uint64_t begin = mrl_raw_ns(); !stat(lock, &info) && !info.st_size && !expired(begin);)
+        nap();
+}
+
+void mrl_settle(const char *wait)
+{
+    static char lock[sizeof mrl.directory + 32];
+    if (!mrl.in_file)
+        return;
+    snprintf(lock, sizeof lock, "%s/raw/reporter", mrl.directory);
+    int fd = open(lock, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        if (errno == EEXIST)
+            await_report(lock);
+        return;
+    }
+    const char *why = mrl_core_why();
+    if (mrl.header->ranks > RANKS_MOST || !recover(wait))
+        mrl_say_here("%s; records are kept, make the report with: marple recover %s",
+                     *why ? why : "this end of the run leaves no report", mrl.directory);
+    else if (*why)
+        mrl_say_here("%s; marple recover made the report", why);
+    ssize_t written = write(fd, "done\n", 5);
+    (void)written;
+    close(fd);
+}
+
+/* The application is ending by itself, not through MPI_Finalize. */
+static void end_here(enum mrl_state how, int code)
+{
+    if (!mrl.started || mrl.stopped || getpid() != mrl.pid)
+        return;
+    mrl.on = false;
+    mrl.stopped = true;
+    struct mrl_header *h = mrl.header;
+    h->abort_code = code;
+    h->last = mrl_instant_now();
+    h->state = how;
+    mrl_settle("200ms"); /* ranks that fail together do so within this, mostly */
+}
+
+void mrl_aborts(int code)
+{
+    end_here(MRL_ABORTED, code);
+}
+
+/* After the application's own handlers (atexit, destructors of C++), one of which may yet call MPI_Finalize. */
+__attribute__((destructor)) static void exits(void)
+{
+    end_here(MRL_EXITED, 0);
+}
+
+static bool header_of(int rank, struct mrl_header *out)
+{
+    char name[sizeof mrl.file];
+    mrl_store_name(name, mrl.directory, rank);
+    int fd = open(name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool whole = pread(fd, out, sizeof *out, 0) == (ssize_t)sizeof *out;
+    close(fd);
+    return whole;
+}
+
+/* Whether a rank is known to have ended without MPI_Finalize. Of ranks on other hosts nothing is known. */
+bool mrl_rank_gone(int rank)
+{
+    struct mrl_header *own = mrl.header, its;
+    if (!mrl.in_file || !header_of(rank, &its) || its.host != own->host || its.pid_space != own->pid_space)
+        return false;
+    return its.state == MRL_EXITED || its.state == MRL_ABORTED || (kill((pid_t)its.pid, 0) && errno == ESRCH);
+}

@@ -1,0 +1,181 @@
+// However a program ends, its exit status stays its own, and what it had recorded is read back: by the rank
+// that still runs, or by `marple recover`.
+package e2e
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"marple/analysis/run"
+)
+
+// account is what a rank of test/apps/endings.c has written down of itself.
+type ownAccount struct{ pid, begun, ended, bytes uint64 }
+
+func readOwnAccount(path string) (a ownAccount, ok bool) {
+	data, err := os.ReadFile(path)
+	if err != nil || len(data) < 32 {
+		return a, false
+	}
+	word := func(i int) uint64 { return binary.NativeEndian.Uint64(data[8*i:]) }
+	return ownAccount{word(0), word(1), word(2), word(3)}, word(0) != 0
+}
+
+// bytesOf adds up what the first n calls of endings.c send.
+func bytesOf(n uint64) (sum uint64) {
+	for i := range n {
+		sum += i % 97
+	}
+	return sum
+}
+
+var endings = []struct {
+	how     string
+	who     string // one rank while the other waits for it, or all
+	ended   string
+	reports bool
+}{
+	{"atexit", "all", "finalized", true},
+	{"exit", "one all", "exited", true},
+	{"exit-0", "one all", "exited", true},
+	{"return", "one", "exited", true},
+	{"handler", "one", "exited", true},
+	{"MPI_Abort", "one all", "aborted", true},
+	{"_exit", "one all", "vanished", false},
+	{"SIGSEGV", "one", "vanished", false},
+	{"SIGFPE", "one", "vanished", false},
+	{"abort", "one", "vanished", false},
+	{"SIGTERM", "one", "vanished", false},
+	{"SIGKILL", "one all", "vanished", false},
+}
+
+func TestEndings(t *testing.T) {
+	const ranks = 2
+	each(t, func(t *testing.T, mpi *library) {
+		program := mpi.compile(t, "endings")
+		for _, end := range endings {
+			for who := range strings.FieldsSeq(end.who) {
+				t.Run(end.how+" by "+who, func(t *testing.T) {
+					how := []string{end.how}
+					if who == "one" {
+						how = append(how, "1")
+					}
+					scratch := t.TempDir()
+					bare := command{}.run(t, mpi.launch(ranks, append([]string{program, filepath.Join(scratch, "bare")}, how...)...)...)
+					directory, account := filepath.Join(scratch, "run"), filepath.Join(scratch, "measured")
+					line := append([]string{artifact(t, "marple"), "exec", "--out", directory, "--", program, account}, how...)
+					measured := command{}.run(t, mpi.launch(ranks, line...)...)
+
+					assert.Equal(t, bare.code, measured.code, "exit status\nbare:\n%s\nmeasured:\n%s", bare.stderr, measured.stderr)
+					assert.Equal(t, sorted(bare.stdout), sorted(measured.stdout))
+					assert.Empty(t, measured.said())
+					assert.Equal(t, end.reports, measured.reported(), measured.stderr)
+					if !end.reports {
+						recovered := command{}.run(t, artifact(t, "marple"), "recover", directory)
+						assert.Zero(t, recovered.code, recovered.stderr)
+						assert.Contains(t, recovered.stdout, "vanished after the last event")
+					}
+					r := readRun(t, directory)
+					require.Len(t, r.PerRank, ranks)
+					assert.Equal(t, end.ended, r.PerRank[1].Ended)
+					if end.how == "MPI_Abort" {
+						assert.Equal(t, 7, r.PerRank[1].Abort)
+					}
+					sends := function(r, "MPI_Sendrecv")
+					own, ok := readOwnAccount(account + "-1")
+					require.True(t, ok)
+					assert.Equal(t, own.begun, own.ended)
+					assert.Equal(t, ranks*own.ended, sends.Calls)
+					assert.Equal(t, ranks*own.bytes, sends.Out)
+					assert.Equal(t, ranks*bytesOf(own.ended), sends.Out)
+				})
+			}
+		}
+	})
+}
+
+// sorted are the lines of an output, whose order and process ids no two runs share.
+func sorted(text string) []string {
+	text = regexp.MustCompile(`PID \d+`).ReplaceAllString(text, "PID #")
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	slices.Sort(lines)
+	return lines
+}
+
+func function(r *run.Run, name string) run.Function {
+	for _, f := range r.Functions {
+		if f.Name == name {
+			return f
+		}
+	}
+	return run.Function{}
+}
+
+// Killed at any moment, a rank leaves each call that it has ended, once, and none that it has not begun. It is read
+// while it runs, too.
+func TestKilledAtAnyMoment(t *testing.T) {
+	const ranks = 2
+	each(t, func(t *testing.T, mpi *library) {
+		program := mpi.compile(t, "endings")
+		for i := range rounds(4, 100) {
+			scratch := t.TempDir()
+			directory, account := filepath.Join(scratch, "run"), filepath.Join(scratch, "account")
+			line := mpi.launch(ranks, artifact(t, "marple"), "exec", "--out", directory, "--", program, account, "loop")
+			job := exec.Command(line[0], line[1:]...)
+			job.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+			require.NoError(t, job.Start())
+			accounts := func() (list []ownAccount) {
+				for rank := range ranks {
+					if own, ok := readOwnAccount(fmt.Sprintf("%s-%d", account, rank)); ok && own.ended > 0 {
+						list = append(list, own)
+					}
+				}
+				return list
+			}
+			require.Eventually(t, func() bool { return len(accounts()) == ranks }, time.Minute, time.Millisecond)
+			time.Sleep(time.Duration(rand.Int64N(int64(100 * time.Millisecond)))) // the moment is the point
+
+			before := accounts()
+			alive := recovered(t, directory)
+			consistent(t, alive, "running", before, accounts())
+			for _, own := range accounts() {
+				require.NoError(t, syscall.Kill(int(own.pid), syscall.SIGKILL))
+			}
+			_ = job.Wait()
+			dead := recovered(t, directory)
+			require.Len(t, dead.PerRank, ranks, "round %d", i)
+			consistent(t, dead, "vanished", accounts(), accounts())
+		}
+	})
+}
+
+// consistent holds what was read of ranks against their own accounts from before and after the reading.
+func consistent(t *testing.T, r *run.Run, ended string, before, after []ownAccount) {
+	t.Helper()
+	for _, p := range r.PerRank {
+		assert.Equal(t, ended, p.Ended)
+		assert.GreaterOrEqual(t, p.Sent, before[p.Rank].ended)
+		assert.LessOrEqual(t, p.Sent, after[p.Rank].begun)
+		assert.Equal(t, bytesOf(p.Sent), p.SentBytes)
+	}
+}
+
+func recovered(t *testing.T, directory string) *run.Run {
+	t.Helper()
+	r := command{}.run(t, artifact(t, "marple"), "recover", directory)
+	require.Zero(t, r.code, r.stderr)
+	return readRun(t, directory)
+}
