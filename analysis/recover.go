@@ -128,16 +128,27 @@ func readProcess(path string) (*event.Process, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("not a regular file")
 	}
-	if info.Size() < event.TablesSize {
-		return nil, fmt.Errorf("%d bytes; a record file has at least %d", info.Size(), event.TablesSize)
-	}
 	alive := running(path)
-	threads := min((info.Size()-event.TablesSize+event.ThreadSpan-1)/event.ThreadSpan, event.ThreadsMost)
+	p, err := readRecords(file, info.Size(), func(thread int) (spillFile, error) {
+		return os.Open(event.SpillName(path, thread))
+	})
+	if p != nil && alive {
+		p.Header().State = event.Alive
+	}
+	return p, err
+}
+
+// readRecords is readProcess for any source.
+func readRecords(file io.ReaderAt, size int64, spill func(thread int) (spillFile, error)) (*event.Process, error) {
+	if size < event.TablesSize {
+		return nil, fmt.Errorf("%d bytes; a record file has at least %d", size, event.TablesSize)
+	}
+	threads := min((size-event.TablesSize+event.ThreadSpan-1)/event.ThreadSpan, event.ThreadsMost)
 	var damage error
 	var blocks [][]byte
 	for i := range threads {
 		at := event.TablesSize + i*event.ThreadSpan
-		block, err := readBlock(io.NewSectionReader(file, at, min(event.ThreadSpan, info.Size()-at)))
+		block, err := readBlock(io.NewSectionReader(file, at, min(event.ThreadSpan, size-at)))
 		if err != nil {
 			damage = errors.Join(damage, fmt.Errorf("thread %d: %w", i, err))
 		}
@@ -152,20 +163,32 @@ func readProcess(path string) (*event.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if alive {
-		p.Header().State = event.Alive
-	}
 	for i := range blocks {
 		p.GiveRoom(i)
 		if p.Spilled(i) {
-			err = consumeSpill(p, path, i)
-			damage = errors.Join(damage, err)
+			damage = errors.Join(damage, consumeSpill(p, i, spill))
 		}
 		if blocks[i] != nil && p.Consume(i) == event.Broken {
 			damage = errors.Join(damage, fmt.Errorf("thread %d: damaged records left out", i))
 		}
 	}
 	return p, damage
+}
+
+// spillFile is a thread's file of records that found no room in its ring.
+type spillFile interface {
+	io.ReaderAt
+	io.Closer
+}
+
+func consumeSpill(p *event.Process, thread int, open func(thread int) (spillFile, error)) error {
+	file, err := open(thread)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = p.ConsumeSpilled(thread, file)
+	return err
 }
 
 // attempts to copy a block while its thread is not handing over records, which takes it 50 µs every 4,024 events.
@@ -195,14 +218,4 @@ func readBlock(file *io.SectionReader) ([]byte, error) {
 		}
 	}
 	return nil, errors.New("left out: it records too fast to be read while it runs")
-}
-
-func consumeSpill(p *event.Process, path string, thread int) error {
-	spill, err := os.Open(event.SpillName(path, thread))
-	if err != nil {
-		return err
-	}
-	defer spill.Close()
-	_, err = p.ConsumeSpilled(thread, spill)
-	return err
 }

@@ -62,11 +62,8 @@ func (r *Rank) Region(name string, inside func()) {
 	r.t.Exit(r.now)
 }
 
-// Profile runs the script for every rank on a host with this many cores, and merges. All ranks end with
-// the slowest, in MPI_Finalize.
-func Profile(ranks, cores int, script func(*Rank)) *profile.Profile {
-	var all []*Rank
-	var end uint64
+// play runs the script for every rank on a host with this many cores.
+func play(ranks, cores int, script func(*Rank)) (all []*Rank) {
 	for i := range ranks {
 		w := event.NewWriter(i, ranks)
 		h := w.Header()
@@ -81,8 +78,17 @@ func Profile(ranks, cores int, script func(*Rank)) *profile.Profile {
 		r := &Rank{Rank: i, Ranks: ranks, w: w, t: w.Thread(0, true), module: w.Module("/bin/app", []byte{0xab})}
 		r.world = w.Comm(event.Comm{ID: 9, Size: uint32(ranks), Rank: int32(i)}, "MPI_COMM_WORLD", []event.Run{{Stride: 1, Count: uint32(ranks)}})
 		script(r)
-		end = max(end, r.now)
 		all = append(all, r)
+	}
+	return all
+}
+
+// Profile merges what the ranks have recorded. All end with the slowest, in MPI_Finalize.
+func Profile(ranks, cores int, script func(*Rank)) *profile.Profile {
+	all := play(ranks, cores, script)
+	var end uint64
+	for _, r := range all {
+		end = max(end, r.now)
 	}
 	var merged *profile.Profile
 	for _, r := range all {
@@ -98,6 +104,15 @@ func Profile(ranks, cores int, script func(*Rank)) *profile.Profile {
 		}
 	}
 	return merged
+}
+
+// Files are the record files of ranks that vanished at the end of the script.
+func Files(ranks, cores int, script func(*Rank)) (files [][]byte) {
+	for _, r := range play(ranks, cores, script) {
+		r.w.Header().State = event.Running
+		files = append(files, r.w.File())
+	}
+	return files
 }
 
 // Names says that offset n is line n of main in main.c.

@@ -90,7 +90,14 @@ func (a *Aggregator) recover() {
 		t.pending = [pendingWords]uint64(t.saved[4:])
 		t.undoCount = 0
 	}
+	// In a damaged block there may seem to be more than were ever made.
 	t.entries = min(t.entries, entriesMax)
+	for i := range t.entries {
+		if a.entries[i].Kind() == 0 {
+			t.entries = i
+			break
+		}
+	}
 }
 
 func (a *Aggregator) begin() {
@@ -149,7 +156,10 @@ func (a *Aggregator) find(kind EntryKind, key, bytes uint64) uint32 {
 		a.t.entriesLost++
 		return a.find(kind, overflowNode, 0)
 	}
-	e := &a.entries[i&(entriesMax-1)]
+	if i == entriesMax {
+		return i - 1 // damage: nobody makes so many
+	}
+	e := &a.entries[i]
 	*e = Entry{key: key, mark: uint32(kind) | a.batch, Class: class, low: low, span: span, Min: ^uint64(0)}
 	if path := e.Path(); kind == EntryCall && path < uint32(len(a.nodes)) {
 		e.Op, e.Flags = a.nodes[path].Op, a.nodes[path].Flags

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"slices"
 	"sync/atomic"
 	"unsafe"
 )
@@ -231,3 +232,6 @@ func (w *Writer) Process(end uint64) (*Process, error) {
 	}
 	return p, nil
 }
+
+// File is a record file of what was recorded so far, as a killed process leaves it.
+func (w *Writer) File() []byte { return slices.Concat(append([][]byte{w.tables}, w.blocks...)...) }

@@ -1,0 +1,156 @@
+package analysis
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"marple/analysis/analysistest"
+	"marple/analysis/event"
+	"marple/analysis/names"
+	"marple/analysis/profile"
+	"marple/analysis/run"
+)
+
+const calls = 10_000 // per rank: the ring is handed over twice, and a rest lies in it
+
+func script(r *analysistest.Rank) {
+	for i := range calls {
+		r.Compute(10)
+		r.Send(12, (r.Rank+1)%r.Ranks, uint64(i%97), 5)
+	}
+}
+
+// runDirectory holds the record files of ranks that were killed.
+func runDirectory(t *testing.T, files [][]byte) string {
+	directory := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(directory, run.RawDir), 0o777))
+	for i, data := range files {
+		require.NoError(t, os.WriteFile(rankFile(directory, i), data, 0o666))
+	}
+	return directory
+}
+
+func rankFile(directory string, rank int) string {
+	return filepath.Join(directory, run.RawDir, fmt.Sprintf("rank-%06d.mrl", rank))
+}
+
+func sends(r *run.Run) run.Function {
+	for _, f := range r.Functions {
+		if f.Name == "MPI_Send" {
+			return f
+		}
+	}
+	return run.Function{}
+}
+
+func TestRecover(t *testing.T) {
+	directory := runDirectory(t, analysistest.Files(3, 4, script))
+	for range 2 { // recovering changes nothing
+		r, problems, err := Recover(directory, 0)
+		require.NoError(t, err)
+		assert.Empty(t, problems)
+		assert.Equal(t, 3, r.Measured)
+		assert.Equal(t, uint64(3*calls), sends(r).Calls)
+		assert.Equal(t, uint64(3*calls*5), sends(r).Ns)
+		for _, rank := range r.PerRank {
+			assert.Equal(t, "vanished", rank.Ended)
+		}
+		assert.Contains(t, Report(r, directory), "Ranks 0, 1 and 2 vanished after the last event")
+	}
+}
+
+// What is wrong with a file is said; what is right in it, and in the others, is kept.
+func TestRecoverDamage(t *testing.T) {
+	inUse := event.TablesSize + event.Extent(analysistest.Files(1, 4, script)[0][event.TablesSize:])
+	for name, c := range map[string]struct {
+		spoil   func(data []byte) []byte
+		problem string
+		calls   uint64 // of the spoilt file
+	}{
+		"empty":              {func([]byte) []byte { return nil }, "0 bytes; a record file has at least", 0},
+		"foreign":            {func(d []byte) []byte { return bytes.Repeat([]byte("\x7fELF"), len(d)/4) }, "not a record file", 0},
+		"another version":    {func(d []byte) []byte { d[8] = 77; return d }, "version 77 of record files", 0},
+		"cut in the tables":  {func(d []byte) []byte { return d[:event.TablesSize-1] }, "a record file has at least", 0},
+		"cut in the ring":    {func(d []byte) []byte { return d[:event.TablesSize+event.HotSize+100] }, "cut off after", 0},
+		"cut after its data": {func(d []byte) []byte { return d[:inUse] }, "", calls},
+		"cut in its data":    {func(d []byte) []byte { return d[:inUse-1] }, "cut off after", calls},
+		"of a rank twice": {func([]byte) []byte { return analysistest.Files(1, 4, script)[0] },
+			"left out: ", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := analysistest.Files(2, 4, script)
+			files[1] = c.spoil(files[1])
+			directory := runDirectory(t, files)
+			r, problems, err := Recover(directory, 0)
+			require.NoError(t, err)
+			assert.Equal(t, calls+c.calls, sends(r).Calls)
+			if c.problem == "" {
+				assert.Empty(t, problems)
+				return
+			}
+			require.Len(t, problems, 1)
+			assert.ErrorContains(t, problems[0], rankFile(directory, 1)+": ")
+			assert.ErrorContains(t, problems[0], c.problem)
+		})
+	}
+}
+
+func TestRecoverNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		prepare func(directory string)
+		error   string
+	}{
+		"no directory": {func(d string) { os.RemoveAll(d) }, "no record files"},
+		"no files":     {func(d string) { os.Remove(rankFile(d, 0)) }, "no record files"},
+		"complete": {func(d string) {
+			os.Remove(rankFile(d, 0))
+			os.WriteFile(filepath.Join(d, run.File), nil, 0o666)
+		}, "the run is complete; print it with: marple report"},
+		"only damaged files": {func(d string) { os.Truncate(rankFile(d, 0), 5) }, "no record file can be read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			directory := runDirectory(t, analysistest.Files(1, 4, script))
+			c.prepare(directory)
+			_, _, err := Recover(directory, 0)
+			assert.ErrorContains(t, err, c.error)
+		})
+	}
+}
+
+// Rank 0 was killed after all others had removed their files, before it had stored the run.
+func TestRecoverWhatWasMerged(t *testing.T) {
+	directory := runDirectory(t, nil)
+	require.NoError(t, Keep(analysistest.Profile(3, 4, script), directory))
+	r, problems, err := Recover(directory, 0)
+	require.NoError(t, err)
+	assert.Empty(t, problems)
+	assert.Equal(t, uint64(3*calls), sends(r).Calls)
+	assert.Equal(t, "finalized", r.PerRank[2].Ended)
+
+	Tidy(directory)
+	assert.NoDirExists(t, filepath.Join(directory, run.RawDir))
+}
+
+// Whatever stands in a file, reading it ends, with an answer.
+func FuzzRecover(f *testing.F) {
+	whole := analysistest.Files(1, 4, script)[0]
+	f.Add(uint32(0), []byte("x"), uint32(0))
+	f.Add(uint32(event.TablesSize), []byte{255, 255, 255, 255, 255, 255, 255, 255}, uint32(3))
+	f.Add(uint32(event.HeaderSize), bytes.Repeat([]byte{254}, 1<<16), uint32(0))
+	f.Fuzz(func(t *testing.T, at uint32, with []byte, cut uint32) {
+		data := bytes.Clone(whole)
+		copy(data[int(at)%len(data):], with)
+		data = data[:len(data)-int(cut)%len(data)]
+		p, _ := readRecords(bytes.NewReader(data), int64(len(data)), func(int) (spillFile, error) { return nil, errors.New("none") })
+		if p != nil {
+			Conclude(profile.FromProcess(p), names.Host)
+		}
+	})
+}
