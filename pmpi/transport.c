@@ -40,9 +40,8 @@ static void withdraw(mrl_word *request)
  * Waits politely: other ranks may need this core to get here. False when patience is at an end, or the
  * peer is known to be.
  */
-static bool complete(mrl_word *request, bool out, int peer)
+static bool complete(mrl_word *request, bool out, int peer, uint64_t status[4])
 {
-    uint64_t status[4];
     double begin = seconds_now();
     for (unsigned spins = 0;; spins++) {
         int done = 0;
@@ -66,6 +65,7 @@ static bool complete(mrl_word *request, bool out, int peer)
 
 static int transfer(bool out, int32_t peer, char *data, uint64_t size)
 {
+    uint64_t status[4];
     do {
         int part = size < CHUNK ? (int)size : CHUNK;
         mrl_word request = 0;
@@ -74,7 +74,7 @@ static int transfer(bool out, int32_t peer, char *data, uint64_t size)
         if (out ? mrl_pmpi.Isend(data, part, mrl_abi.byte, peer, TAG, link.comm, &request)
                 : mrl_pmpi.Irecv(data, part, mrl_abi.byte, peer, TAG, link.comm, &request))
             return link.broken = true;
-        if (!complete(&request, out, peer))
+        if (!complete(&request, out, peer, status))
             return link.broken = true;
         data += part;
         size -= (uint64_t)part;
@@ -96,22 +96,6 @@ static int receive_size(int32_t from, uint64_t *size)
 static int receive(int32_t from, void *data, uint64_t size)
 {
     return size ? transfer(false, from, data, size) : 0;
-}
-
-bool mrl_transport_open(int rank, int ranks, double seconds)
-{
-    mrl_word request = 0;
-    link.rank = rank;
-    link.ranks = ranks;
-    link.patience = seconds;
-    link.comm = 0;
-    /* Non-blocking, so that a rank which is not measured costs us a deadline and not the run. */
-    if (mrl_pmpi.Comm_idup(mrl_abi.comm_world, &link.comm, &request))
-        return false;
-    if (!complete(&request, true, rank))
-        return false;
-    mrl_pmpi.Comm_set_errhandler(link.comm, mrl_abi.errors_return);
-    return true;
 }
 
 const struct mrl_transport *mrl_transport(void)
@@ -153,34 +137,65 @@ bool mrl_transport_broadcast(void *data, uint32_t size)
     return true;
 }
 
-/* One token from or to a neighbour in the tree; `missing` becomes 1 if it says so or does not come. */
-static void token(bool out, int peer, char *missing)
+/*
+ * Up the tree, and down again, goes a message that is empty if all are there; otherwise one has a byte, or does
+ * not come. Once somebody is missing, nobody else is waited for.
+ */
+static void pass(bool out, int peer, bool *missing)
 {
-    static char tokens[2]; /* outlive a request that stays pending */
-    char *value = &tokens[out];
+    static char byte; /* outlives a request that stays pending */
+    uint64_t status[4] = {0};
     mrl_word request = 0;
-    *value = *missing;
-    bool passed = !(out ? mrl_pmpi.Isend(value, 1, mrl_abi.byte, peer, TAG, link.comm, &request)
-                        : mrl_pmpi.Irecv(value, 1, mrl_abi.byte, peer, TAG, link.comm, &request)) &&
-                  complete(&request, out, peer);
-    *missing |= !passed || *value;
+    int bytes = out && *missing;
+    double patience = link.patience;
+    if (*missing && !out)
+        link.patience = 0.01;
+    bool passed = !(out ? mrl_pmpi.Isend(&byte, bytes, mrl_abi.byte, peer, TAG, link.comm, &request)
+                        : mrl_pmpi.Irecv(&byte, 1, mrl_abi.byte, peer, TAG, link.comm, &request)) &&
+                  complete(&request, out, peer, status);
+    link.patience = patience;
+    if (!out && passed)
+        mrl_pmpi.Get_count(status, mrl_abi.byte, &bytes);
+    *missing |= !passed || bytes;
 }
 
 bool mrl_transport_meet(void)
 {
-    char missing = 0;
+    bool missing = false;
     int top = lowest_bit(link.rank, link.ranks);
     for (int bit = 1; bit < top; bit <<= 1)
         if (link.rank + bit < link.ranks)
-            token(false, link.rank + bit, &missing);
+            pass(false, link.rank + bit, &missing);
     if (link.rank) {
-        token(true, link.rank - top, &missing);
-        token(false, link.rank - top, &missing);
+        pass(true, link.rank - top, &missing);
+        link.patience *= 3; /* so that whoever gives up does so after rank 0 */
+        pass(false, link.rank - top, &missing);
+        link.patience /= 3;
     }
     for (int bit = top >> 1; bit; bit >>= 1)
         if (link.rank + bit < link.ranks)
-            token(true, link.rank + bit, &missing);
+            pass(true, link.rank + bit, &missing);
     return !(link.broken |= missing);
+}
+
+/*
+ * Making a communicator is collective, and a rank that is not measured never takes part: its own next one
+ * would then wait for ours without end. So all ranks meet first, with messages of no bytes.
+ */
+bool mrl_transport_open(int rank, int ranks, double seconds)
+{
+    uint64_t status[4];
+    mrl_word request = 0;
+    link.rank = rank;
+    link.ranks = ranks;
+    link.patience = seconds;
+    link.comm = mrl_abi.comm_world;
+    if (!mrl_transport_meet())
+        return false;
+    if (mrl_pmpi.Comm_idup(mrl_abi.comm_world, &link.comm, &request) || !complete(&request, true, rank, status))
+        return false;
+    mrl_pmpi.Comm_set_errhandler(link.comm, mrl_abi.errors_return);
+    return true;
 }
 
 /* Without a core this rank has nothing to say, but passes on what its children send. */

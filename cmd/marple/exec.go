@@ -25,8 +25,9 @@ func execCommand() *cobra.Command {
     mpirun -n 8 marple exec ./app input.dat
     srun marple exec --out run1 -- ./app -n 100
 
-The program's results, exit code and output stay what they are. When it calls MPI_Finalize, rank 0 prints
-the report on stderr, and a run directory keeps the details.
+The program's results, exit code and output stay what they are. When it calls MPI_Finalize, exit or MPI_Abort, one
+rank prints the report on stderr, and a run directory keeps the details. After a crash or a kill, marple recover
+makes the report.
 
 Every flag is also a variable (--keep-raw is MARPLE_KEEP_RAW) and a key of a YAML file given with --config
 or MARPLE_CONFIG (keep-raw: on). A flag counts more than a variable, a variable more than the file.`,
