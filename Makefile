@@ -53,10 +53,14 @@ $(BUILD)/libmarple.so: $(OBJECTS)
 	@echo "LD $@"
 	@$(CC) $(CFLAGS) -shared -o $@ $^ -Wl,-soname,libmarple.so -Wl,-z,now -Wl,-z,nodelete -ldl -lm -lpthread
 
-# Stripped, and with preemption by signals off: a guest sends its host no signals.
-$(BUILD)/libmarple-core.so: $(GO_SOURCES) $(GO_C)
+$(GEN)/overlay.json: bridge/gen/main.go
+	@mkdir -p $(GEN)
+	@go run ./bridge/gen $(GEN)
+
+# Stripped, and with preemption by signals off: a guest sends its host no signals, and takes none.
+$(BUILD)/libmarple-core.so: $(GO_SOURCES) $(GO_C) $(GEN)/overlay.json
 	@echo "GO $@"
-	@CGO_ENABLED=1 go build -buildmode=c-shared -trimpath -ldflags '-s -w -X=runtime.godebugDefault=asyncpreemptoff=1' -o $@ ./bridge
+	@CGO_ENABLED=1 go build -overlay $(GEN)/overlay.json -buildmode=c-shared -trimpath -ldflags '-s -w -X=runtime.godebugDefault=asyncpreemptoff=1' -o $@ ./bridge
 	@rm -f $(BUILD)/libmarple-core.h
 
 $(BUILD)/marple: $(GO_SOURCES)

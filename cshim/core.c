@@ -3,14 +3,17 @@
  * leaves no trace there: it is loaded late, once, and around everything that runs Go code
  *
  *  - signals are blocked, so that no handler of the application runs on a Go stack, except the
- *    synchronous faults, which the Go runtime turns into panics that the core recovers from;
- *  - those faults' handlers and the alternate signal stack are Go's during the call and the
- *    application's again afterwards;
+ *    synchronous faults, which the Go runtime turns into panics that the core recovers from; those that
+ *    Go's own writing raises end with the call;
+ *  - the alternate signal stack is Go's, and a fault's handler tells this thread, whose faults are Go's,
+ *    from others, which the application may handle at the same time;
  *  - the floating-point environment is the default one: Go code dies of an application's traps.
  *
- * A forked child never enters, and a machine that cannot carry the runtime keeps its raw records.
+ * A forked child never enters, and a machine that cannot carry the runtime keeps its raw records. Threads
+ * may be inside at the same time.
  */
 #include "core.h"
+#include "shield.h"
 #include "shim.h"
 
 #include <dlfcn.h>
@@ -22,6 +25,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 _Static_assert(MRL_CORE_THREADS == MRL_THREADS_MAX, "core.h repeats it for Go");
@@ -33,7 +37,31 @@ _Static_assert(MRL_CORE_THREADS == MRL_THREADS_MAX, "core.h repeats it for Go");
 enum { UNOPENED, OPENING, READY, UNAVAILABLE };
 
 static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
-enum { FAULTS = sizeof faults / sizeof *faults };
+enum { FAULTS = sizeof faults / sizeof *faults, SIGNALS = 64 };
+
+/* What a signal does, as the kernel has it: the C library keeps some signals to itself, and adds flags. */
+struct action {
+    _Atomic unsigned long handler, flags, restorer, mask;
+};
+_Static_assert(sizeof(struct action) == 4 * sizeof(long), "struct kernel_sigaction");
+
+static void read_action(int s, struct action *old)
+{
+    syscall(SYS_rt_sigaction, s, NULL, old, sizeof old->mask);
+}
+
+static void set_action(int s, const struct action *new, struct action *old)
+{
+    syscall(SYS_rt_sigaction, s, new, old, sizeof old->mask);
+}
+
+static void copy_action(struct action *to, const struct action *from)
+{
+    to->handler = from->handler;
+    to->flags = from->flags;
+    to->restorer = from->restorer;
+    to->mask = from->mask;
+}
 
 static struct {
     _Atomic int state;
@@ -41,40 +69,100 @@ static struct {
     mrl_core_open_fn *open;
     mrl_core_consume_fn *consume;
     mrl_core_finish_fn *gather, *conclude;
-    struct sigaction handlers[FAULTS]; /* the Go runtime's */
+    _Atomic int inside; /* threads */
+    struct action go[FAULTS], application[FAULTS]; /* what they want done about faults */
 } core;
+static _Thread_local bool inside;
 static _Thread_local stack_t go_stack; /* alternate signal stack Go gave this thread */
 
-struct guard {
-    sigset_t mask;
+/* A fault while some thread is inside. Another thread's is handled as if nobody were. */
+static void on_fault(int s, siginfo_t *info, void *context)
+{
+    int i = 0;
+    while (faults[i] != s)
+        i++;
+    struct action *theirs = inside ? &core.go[i] : &core.application[i];
+    struct action usual = {.handler = (unsigned long)SIG_DFL};
+    if (theirs->handler == (unsigned long)SIG_DFL || theirs->handler == (unsigned long)SIG_IGN) {
+        set_action(s, &usual, NULL); /* which happens when the fault repeats itself */
+        if (info->si_code <= 0)
+            syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), s);
+        return;
+    }
+    void (*handler)(int, siginfo_t *, void *) = (void (*)(int, siginfo_t *, void *))theirs->handler;
+    if (!inside) {
+        unsigned long mask;
+        memcpy(&mask, &((ucontext_t *)context)->uc_sigmask, sizeof mask);
+        mask |= theirs->mask | (theirs->flags & SA_NODEFER ? 0 : 1ul << (s - 1));
+        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof mask);
+        if (theirs->flags & SA_RESETHAND)
+            theirs->handler = (unsigned long)SIG_DFL;
+    }
+    handler(s, info, context);
+}
+
+/*
+ * Whoever comes first puts on_fault in the place of the application's handlers, whoever leaves last puts
+ * them back. Without a lock: one who comes while another leaves may find on_fault there and lose it again,
+ * and then goes without for this once; the application's handlers are never lost.
+ */
+static void take_faults(void)
+{
+    atomic_fetch_add(&core.inside, 1);
+    for (int i = 0; i < FAULTS; i++) {
+        struct action now, ours;
+        read_action(faults[i], &now);
+        if (now.handler == (unsigned long)on_fault)
+            continue;
+        copy_action(&core.application[i], &now);
+        copy_action(&ours, &core.go[i]);
+        ours.handler = (unsigned long)on_fault;
+        set_action(faults[i], &ours, NULL);
+    }
+    inside = true;
+}
+
+static void give_faults_back(void)
+{
+    inside = false;
+    if (atomic_fetch_sub(&core.inside, 1) > 1)
+        return;
+    for (int i = 0; i < FAULTS; i++) {
+        struct action now;
+        set_action(faults[i], &core.application[i], &now);
+        if (now.handler != (unsigned long)on_fault) /* the application has set another one meanwhile */
+            set_action(faults[i], &now, NULL);
+    }
+}
+
+struct guard { /* what is the application's */
+    struct mrl_shield signals;
     fenv_t floating;
-    struct sigaction handlers[FAULTS]; /* the application's, as is the rest here */
     stack_t stack;
 };
 
 static void enter(struct guard *g)
 {
-    sigset_t all;
-    sigfillset(&all);
-    for (int i = 0; i < FAULTS; i++)
-        sigdelset(&all, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &all, &g->mask);
+    mrl_shield(&g->signals);
     feholdexcept(&g->floating);
-    sigaltstack(go_stack.ss_sp ? &go_stack : NULL, &g->stack);
-    bool ready = core.handlers[0].sa_handler != SIG_DFL;
-    for (int i = 0; i < FAULTS; i++)
-        sigaction(faults[i], ready ? &core.handlers[i] : NULL, &g->handlers[i]);
+    fesetenv(FE_DFL_ENV);
+    sigaltstack(NULL, &g->stack);
+    if (go_stack.ss_sp && !(g->stack.ss_flags & SS_ONSTACK))
+        sigaltstack(&go_stack, NULL);
+    if (core.go[0].handler)
+        take_faults();
 }
 
 static void leave(struct guard *g)
 {
-    for (int i = 0; i < FAULTS; i++)
-        sigaction(faults[i], &g->handlers[i], NULL);
-    sigaltstack(NULL, &go_stack);
-    if (!(g->stack.ss_flags & SS_ONSTACK))
+    if (inside)
+        give_faults_back();
+    if (!(g->stack.ss_flags & SS_ONSTACK)) {
+        sigaltstack(NULL, &go_stack);
         sigaltstack(&g->stack, NULL);
+    }
     fesetenv(&g->floating);
-    pthread_sigmask(SIG_SETMASK, &g->mask, NULL);
+    mrl_unshield(&g->signals);
 }
 
 static void *pass(void *gate)
@@ -132,9 +220,9 @@ static bool core_path(char *path, size_t size)
 
 static bool load(const char *path, char *why, size_t size)
 {
-    struct sigaction before[NSIG];
-    for (int s = 1; s < NSIG; s++)
-        sigaction(s, NULL, &before[s]);
+    struct action before[SIGNALS + 1];
+    for (int s = 1; s <= SIGNALS; s++)
+        read_action(s, &before[s]);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (library) {
         *(void **)&core.open = dlsym(library, MRL_CORE_OPEN);
@@ -142,12 +230,10 @@ static bool load(const char *path, char *why, size_t size)
         *(void **)&core.gather = dlsym(library, MRL_CORE_GATHER);
         *(void **)&core.conclude = dlsym(library, MRL_CORE_CONCLUDE);
         for (int i = 0; i < FAULTS; i++)
-            sigaction(faults[i], NULL, &core.handlers[i]);
-        for (int s = 1; s < NSIG; s++)
-            if (s != SIGKILL && s != SIGSTOP)
-                sigaction(s, &before[s], NULL);
-        for (int i = 0; i < FAULTS; i++)
-            sigaction(faults[i], &core.handlers[i], NULL);
+            read_action(faults[i], &core.go[i]);
+        for (int s = 1; s <= SIGNALS; s++)
+            set_action(s, &before[s], NULL);
+        take_faults();
     } else {
         const char *error = dlerror();
         snprintf(why, size, "%s", error ? error : "unknown error");
@@ -198,13 +284,10 @@ bool mrl_core_ready(void)
         return false;
 
     char path[4096], why[1024] = "";
-    bool ok = false;
-    if (possible(path, sizeof path, why, sizeof why)) {
-        struct guard g;
-        enter(&g);
-        ok = load(path, why, sizeof why);
-        leave(&g);
-    }
+    struct guard g;
+    enter(&g);
+    bool ok = possible(path, sizeof path, why, sizeof why) && load(path, why, sizeof why);
+    leave(&g);
     if (!ok)
         mrl_say("the analysis core cannot be opened: %s%s%s", why,
                 mrl.in_file ? "; records are kept, finish with: marple recover " : "; there will be no report",
@@ -213,19 +296,23 @@ bool mrl_core_ready(void)
     return ok;
 }
 
-/* Go's scheduler borrows the thread's own stack. */
+/* Go's scheduler borrows the thread's own stack; signal stacks and those of fibers are too small for it. */
 static bool stack_suffices(void)
 {
-    pthread_attr_t attributes;
-    void *low;
-    size_t size;
-    if (syscall(SYS_gettid) == getpid())
-        return true;
-    if (pthread_getattr_np(pthread_self(), &attributes))
-        return false;
-    pthread_attr_getstack(&attributes, &low, &size);
-    pthread_attr_destroy(&attributes);
-    return mrl_stack() - (uintptr_t)low > STACK_NEEDED;
+    static _Thread_local uintptr_t low, high;
+    if (!high) {
+        pthread_attr_t attributes;
+        void *start;
+        size_t size;
+        if (pthread_getattr_np(pthread_self(), &attributes))
+            return false;
+        pthread_attr_getstack(&attributes, &start, &size);
+        pthread_attr_destroy(&attributes);
+        low = (uintptr_t)start;
+        high = low + size;
+    }
+    uintptr_t sp = mrl_stack();
+    return sp < high && sp > low && sp - low > STACK_NEEDED;
 }
 
 /* Storage for as many aggregates again. False: there is no more. */
