@@ -117,7 +117,8 @@ bool mrl_gather(const struct mrl_transport *transport)
         .raw_file = mrl.in_file ? mrl.file : "",
         .directory = mrl.directory,
         .transport = transport,
-        .report = mrl.settings.report,
+        .print = mrl_print,
+        .say = mrl_say,
     };
     bool done = mrl_core_gather(&finish);
     if (done && !mrl.settings.keep_raw)

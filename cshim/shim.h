@@ -54,7 +54,9 @@ struct mrl_process {
 extern struct mrl_process mrl;
 extern _Thread_local struct mrl_thread *mrl_self __attribute__((tls_model("initial-exec")));
 
-/* say.c: at most one line on stderr, and only from the rank that speaks for all. */
+/* say.c: at most one line on stderr, and only from the rank that speaks for all; and the report. */
+void mrl_say_begin(void);
+void mrl_print(const char *text, uint64_t size);
 void mrl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mrl_say_here(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool mrl_speaks(void);

@@ -7,6 +7,7 @@
  * Tables are append-only and bounded. Interning is lock-free: an index slot is claimed by
  * compare-and-swap once the item is complete.
  */
+#include "shield.h"
 #include "shim.h"
 
 #include <elf.h>
@@ -51,13 +52,14 @@ bool mrl_store_extend(uint64_t at, uint64_t bytes)
 {
     if (!mrl.in_file)
         return true;
-    int fd = open(mrl.file, O_RDWR | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    int failed;
-    while ((failed = posix_fallocate(fd, (off_t)at, (off_t)bytes)) == EINTR)
-        ;
-    close(fd);
+    struct mrl_shield shield;
+    mrl_shield(&shield);
+    int fd = open(mrl.file, O_RDWR | O_CLOEXEC), failed = fd < 0;
+    if (!failed) {
+        failed = posix_fallocate(fd, (off_t)at, (off_t)bytes);
+        close(fd);
+    }
+    mrl_unshield(&shield);
     return !failed;
 }
 

@@ -103,7 +103,7 @@ static void begin(struct mrl_instant before, uint64_t init_ticks)
     mrl.concurrent = provided == mrl_abi.threads[3];
 
     char directory[4096] = "";
-    if (!mrl_transport_open(rank, ranks, (double)mrl.settings.deadline)) {
+    if (!mrl_transport_open(rank, ranks, mrl.settings.deadline)) {
         mrl_say_here("not all ranks run under Marple; rank %d is not measured", rank);
         return;
     }
@@ -184,7 +184,7 @@ static bool end(uintptr_t site)
     mrl_commit(t, mrl_write(t, &c));
     mrl_stop_recording(c.end);
 
-    mrl_transport_patience((double)mrl.settings.deadline);
+    mrl_transport_patience(mrl.settings.deadline);
     bool core = mrl_core_ready();
     bool gathered = together && core && mrl_gather(mrl_transport());
     if (together && !core)

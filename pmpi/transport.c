@@ -12,22 +12,15 @@
 static struct {
     mrl_word comm;
     int rank, ranks;
-    double patience;
+    uint64_t patience_ns; /* 0: endless */
     bool broken;
 } link;
-
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Waits politely: other ranks may need this core to get here. */
 static bool complete(mrl_word *request)
 {
     uint64_t status[4];
-    double begin = link.patience > 0 ? seconds_now() : 0;
+    uint64_t begin = mrl_raw_ns();
     for (unsigned spins = 0;; spins++) {
         int done = 0;
         if (mrl_pmpi.Test(request, &done, status))
@@ -40,7 +33,7 @@ static bool complete(mrl_word *request)
         }
         struct timespec nap = {0, spins < 256 ? 20000 : 1000000};
         nanosleep(&nap, NULL);
-        if (link.patience > 0 && seconds_now() - begin > link.patience)
+        if (link.patience_ns && mrl_raw_ns() - begin > link.patience_ns)
             break;
     }
     link.broken = true;
@@ -81,12 +74,12 @@ static int receive(int32_t from, void *data, uint64_t size)
     return size ? transfer(false, from, data, size) : 0;
 }
 
-bool mrl_transport_open(int rank, int ranks, double seconds)
+bool mrl_transport_open(int rank, int ranks, int64_t seconds)
 {
     mrl_word request = 0;
     link.rank = rank;
     link.ranks = ranks;
-    link.patience = seconds;
+    mrl_transport_patience(seconds);
     link.comm = 0;
     /* Non-blocking, so that a rank which is not measured costs us a deadline and not the run. */
     if (mrl_pmpi.Comm_idup(mrl_abi.comm_world, &link.comm, &request))
@@ -102,9 +95,9 @@ const struct mrl_transport *mrl_transport(void)
     return link.broken ? NULL : &transport;
 }
 
-void mrl_transport_patience(double seconds)
+void mrl_transport_patience(int64_t seconds)
 {
-    link.patience = seconds;
+    link.patience_ns = (uint64_t)seconds * 1000000000u;
 }
 
 void mrl_transport_close(void)
