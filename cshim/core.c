@@ -30,7 +30,8 @@
 
 _Static_assert(MRL_CORE_THREADS == MRL_THREADS_MAX, "core.h repeats it for Go");
 
-#define HEADROOM_NEEDED (2ull << 30) /* the runtime reserves 1.5 GB of addresses */
+#define HEADROOM_NEEDED (2ull << 30) /* the runtime reserves 1.5 GB of addresses ... */
+#define HEADROOM_TO_MERGE (128ull << 20) /* ... and kills the process when its heap cannot grow */
 #define THREADS_NEEDED 6
 #define STACK_NEEDED (128u << 10)
 
@@ -191,7 +192,7 @@ static bool threads_can_be_made(void)
     return made == THREADS_NEEDED;
 }
 
-static bool address_space_suffices(void)
+static bool addresses_left(uint64_t needed)
 {
     struct rlimit limit;
     unsigned long long pages = 0;
@@ -202,7 +203,7 @@ static bool address_space_suffices(void)
         return false;
     int read = fscanf(file, "%llu", &pages);
     fclose(file);
-    return read == 1 && limit.rlim_cur > pages * 4096 + HEADROOM_NEEDED;
+    return read == 1 && limit.rlim_cur > pages * 4096 + needed;
 }
 
 /* The core lies beside this library unless a setting says otherwise. */
@@ -258,7 +259,7 @@ static bool possible(char *path, size_t path_size, char *why, size_t size)
         snprintf(why, size, "its place is unknown");
     else if (access(path, R_OK))
         snprintf(why, size, "%s: %s", path, strerror(errno));
-    else if (!address_space_suffices())
+    else if (!addresses_left(HEADROOM_NEEDED))
         snprintf(why, size, "the address space limit (ulimit -v) leaves less than 2 GB");
     else if (!threads_can_be_made())
         snprintf(why, size, "no threads can be started (ulimit -u)");
@@ -296,8 +297,17 @@ bool mrl_core_ready(void)
     return ok;
 }
 
-/* Go's scheduler borrows the thread's own stack; signal stacks and those of fibers are too small for it. */
-static bool stack_suffices(void)
+/* The same, for what takes memory. */
+bool mrl_core_ready_to_merge(void)
+{
+    return mrl_core_ready() && addresses_left(HEADROOM_TO_MERGE);
+}
+
+/*
+ * Go's scheduler borrows the thread's own stack; signal stacks and those of fibers are too small for it.
+ * Asked first when the program begins: for the main thread the C library opens a file.
+ */
+bool mrl_core_stack_suffices(void)
 {
     static _Thread_local uintptr_t low, high;
     if (!high) {
@@ -328,20 +338,18 @@ static bool more_entries(struct mrl_thread *t)
     return true;
 }
 
-/* Aggregates what the thread has spilled, then what its ring holds. False: the core did not take it. */
-bool mrl_core_consume(struct mrl_thread *t)
+/* Aggregates what the thread has spilled, then what its ring holds. */
+static __attribute__((noinline)) bool consume(struct mrl_thread *t)
 {
     char spill[MRL_SPILL_NAME];
-    if (getpid() != mrl.pid || !stack_suffices() || !mrl_core_ready())
-        return false;
-    bool spilled = atomic_load(&t->spilled) > atomic_load(&t->consumed);
-    if (spilled)
-        mrl_spill_name(spill, t->index);
+    uint64_t consumed = atomic_load(&t->consumed);
+    bool spilled = atomic_load(&t->spilled) > consumed, in_file = spilled && t->drop_at > consumed;
+    mrl_spill_name(spill, t->index);
     int result;
     do {
         struct guard g;
         enter(&g);
-        result = core.consume(core.session, t->index, t, MRL_THREAD_SPAN, spilled ? spill : NULL);
+        result = core.consume(core.session, t->index, t, MRL_THREAD_SPAN, in_file ? spill : NULL);
         leave(&g);
     } while (result == MRL_CORE_MORE_ENTRIES && more_entries(t));
     if (result == MRL_CORE_BROKEN && atomic_exchange(&core.state, UNAVAILABLE) == READY)
@@ -350,11 +358,17 @@ bool mrl_core_consume(struct mrl_thread *t)
                      mrl.in_file ? mrl.directory : "");
     if (result != MRL_CORE_DONE)
         return false;
-    if (spilled) {
+    if (in_file)
         unlink(spill);
+    if (spilled)
         t->drop_at = UINT64_MAX;
-    }
     return true;
+}
+
+/* False: the core did not take it. */
+bool mrl_core_consume(struct mrl_thread *t)
+{
+    return getpid() == mrl.pid && mrl_core_stack_suffices() && mrl_core_ready() && consume(t);
 }
 
 static bool finish(mrl_core_finish_fn **step, const struct mrl_finish *f)

@@ -50,10 +50,11 @@ static void identify(struct mrl_header *h)
         memcpy(h->cpus, &cpus, sizeof h->cpus < sizeof cpus ? sizeof h->cpus : sizeof cpus);
 }
 
-/* The child shares the mapping, and must not write to it. */
+/* The child shares the mapping, and must not write to it: not even when it calls MPI_Pcontrol. */
 static void after_fork_in_child(void)
 {
     mrl.on = false;
+    mrl.stopped = true;
     mrl_self = NULL;
 }
 
@@ -72,6 +73,7 @@ bool mrl_begin(const char *directory, int rank, int ranks)
     identify(h);
     if (!mrl_threads_begin())
         return false;
+    mrl_core_stack_suffices();
     pthread_atfork(NULL, NULL, after_fork_in_child);
     mrl.started = true;
     return true;

@@ -75,8 +75,8 @@ uint64_t mrl_ns_to_ticks(uint64_t ns);
 bool mrl_store_open(const char *directory, int rank);
 bool mrl_store_extend(uint64_t at, uint64_t bytes);
 struct mrl_thread *mrl_store_thread(uint32_t *index);
-#define MRL_SPILL_NAME (4096 + 96)
-void mrl_spill_name(char out[MRL_SPILL_NAME], uint32_t thread);
+#define MRL_SPILL_NAME (strlen(mrl.file) + sizeof ".4294967295.spill") /* on stacks that may be small */
+void mrl_spill_name(char *out, uint32_t thread);
 void mrl_store_remove(void);
 uint32_t mrl_string(const char *text, size_t length);
 const char *mrl_text(uint32_t string);
@@ -105,6 +105,8 @@ void mrl_cpu_call(struct mrl_thread *t, uint64_t start, uint64_t end);
 struct mrl_finish;
 bool mrl_core_possible(char *why, size_t size);
 bool mrl_core_ready(void);
+bool mrl_core_ready_to_merge(void);
+bool mrl_core_stack_suffices(void);
 bool mrl_core_consume(struct mrl_thread *t);
 bool mrl_core_gather(const struct mrl_finish *finish);
 bool mrl_core_conclude(const struct mrl_finish *finish);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/resource.h>
 #include <unistd.h>

@@ -185,7 +185,7 @@ static bool end(uintptr_t site)
     mrl_stop_recording(c.end);
 
     mrl_transport_patience(mrl.settings.deadline);
-    bool core = mrl_core_ready();
+    bool core = mrl_core_ready_to_merge();
     bool gathered = together && core && mrl_gather(mrl_transport());
     if (together && !core)
         mrl_transport_relay();
