@@ -4,6 +4,7 @@
  */
 #include "calls.h"
 #include "fortran.h"
+#include "stacked.h"
 #include "transport.h"
 
 #include <errno.h>
@@ -33,8 +34,10 @@ static bool prepare(void)
         mrl_say("this MPI library lacks %s, so nothing is measured: %s", missing, library);
     else
         wanted = true;
-    if (wanted)
+    if (wanted) {
         mrl_clock_choose();
+        mrl_stacked();
+    }
     return wanted;
 }
 
