@@ -53,10 +53,15 @@ $(BUILD)/libmarple.so: $(OBJECTS)
 	@echo "LD $@"
 	@$(CC) $(CFLAGS) -shared -o $@ $^ -Wl,-soname,libmarple.so -Wl,-z,now -Wl,-z,nodelete -ldl -lm -lpthread
 
-# Stripped, and with preemption by signals off: a guest sends its host no signals.
-$(BUILD)/libmarple-core.so: $(GO_SOURCES) $(GO_C)
+$(GEN)/overlay.json: $(wildcard bridge/gen/*)
+	@mkdir -p $(GEN)
+	@go run ./bridge/gen $(GEN)
+
+# A guest sends its host no signals, takes none, and keeps no descriptors: see bridge/gen.
+CORE_DEBUG := asyncpreemptoff=1,containermaxprocs=0,updatemaxprocs=0
+$(BUILD)/libmarple-core.so: $(GO_SOURCES) $(GO_C) $(GEN)/overlay.json
 	@echo "GO $@"
-	@CGO_ENABLED=1 go build -buildmode=c-shared -trimpath -ldflags '-s -w -X=runtime.godebugDefault=asyncpreemptoff=1' -o $@ ./bridge
+	@CGO_ENABLED=1 go build -overlay $(GEN)/overlay.json -buildmode=c-shared -trimpath -ldflags '-s -w -X=runtime.godebugDefault=$(CORE_DEBUG)' -o $@ ./bridge
 	@rm -f $(BUILD)/libmarple-core.h
 
 $(BUILD)/marple: $(GO_SOURCES)

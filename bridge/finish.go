@@ -11,13 +11,18 @@ static int receive_size_from(const struct mrl_transport *t, int32_t from, uint64
 static int receive_from(const struct mrl_transport *t, int32_t from, void *data, uint64_t size) {
 	return t->receive(from, data, size);
 }
+static void print(const struct mrl_finish *f, void *text, uint64_t size) {
+	f->print(text, size);
+}
+static void say(const struct mrl_finish *f, char *text) {
+	f->say("%s", text);
+}
 */
 import "C"
 
 import (
 	"errors"
 	"fmt"
-	"os"
 	"unsafe"
 
 	"marple/analysis"
@@ -109,15 +114,11 @@ func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
 	directory := C.GoString(f.directory)
 	r := analysis.Conclude(merged, names.Guest)
 	text := analysis.Report(r, directory)
-	switch f.report {
-	case C.MRL_REPORT_STDERR:
-		os.Stderr.WriteString(text)
-	case C.MRL_REPORT_STDOUT:
-		os.Stdout.WriteString(text)
-	}
+	C.print(f, unsafe.Pointer(unsafe.StringData(text)), C.uint64_t(len(text)))
 	if directory != "" {
 		if err := r.Write(directory, text); err != nil {
-			fmt.Fprintf(os.Stderr, "marple: the run cannot be kept: %v\n", err)
+			line := []byte(fmt.Sprintf("the run cannot be kept: %v\x00", err))
+			C.say(f, (*C.char)(unsafe.Pointer(&line[0])))
 			return
 		}
 		analysis.Tidy(directory)

@@ -120,12 +120,15 @@ uint64_t mrl_ticks_per_second(struct mrl_instant a, struct mrl_instant b)
 #else
     if (b.raw_ns <= a.raw_ns)
         return 1000000000u;
-    return (uint64_t)((double)(b.ticks - a.ticks) * 1e9 / (double)(b.raw_ns - a.raw_ns));
+    return (uint64_t)((unsigned __int128)(b.ticks - a.ticks) * 1000000000u / (b.raw_ns - a.raw_ns));
 #endif
 }
 
-/* Good to the precision of the first estimate; for thresholds and small corrections only. */
+/*
+ * Good to the precision of the first estimate; for thresholds and small corrections only. In whole numbers,
+ * as is everything here: the application may have asked to be told of rounding.
+ */
 uint64_t mrl_ns_to_ticks(uint64_t ns)
 {
-    return (uint64_t)((double)ns * (double)mrl.header->ticks_per_second * 1e-9);
+    return (uint64_t)((unsigned __int128)ns * mrl.header->ticks_per_second / 1000000000u);
 }

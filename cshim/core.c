@@ -3,14 +3,17 @@
  * leaves no trace there: it is loaded late, once, and around everything that runs Go code
  *
  *  - signals are blocked, so that no handler of the application runs on a Go stack, except the
- *    synchronous faults, which the Go runtime turns into panics that the core recovers from;
- *  - those faults' handlers and the alternate signal stack are Go's during the call and the
- *    application's again afterwards;
+ *    synchronous faults, which the Go runtime turns into panics that the core recovers from; those that
+ *    Go's own writing raises end with the call;
+ *  - the alternate signal stack is Go's, and a fault's handler tells this thread, whose faults are Go's,
+ *    from others, which the application may handle at the same time;
  *  - the floating-point environment is the default one: Go code dies of an application's traps.
  *
- * A forked child never enters, and a machine that cannot carry the runtime keeps its raw records.
+ * A forked child never enters, and a machine that cannot carry the runtime keeps its raw records. Threads
+ * may be inside at the same time.
  */
 #include "core.h"
+#include "shield.h"
 #include "shim.h"
 
 #include <dlfcn.h>
@@ -22,18 +25,44 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 _Static_assert(MRL_CORE_THREADS == MRL_THREADS_MAX, "core.h repeats it for Go");
 
-#define HEADROOM_NEEDED (2ull << 30) /* the runtime reserves 1.5 GB of addresses */
+#define HEADROOM_NEEDED (2ull << 30) /* the runtime reserves 1.5 GB of addresses ... */
+#define HEADROOM_TO_MERGE (128ull << 20) /* ... and kills the process when its heap cannot grow */
 #define THREADS_NEEDED 6
 #define STACK_NEEDED (128u << 10)
 
 enum { UNOPENED, OPENING, READY, UNAVAILABLE };
 
 static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
-enum { FAULTS = sizeof faults / sizeof *faults };
+enum { FAULTS = sizeof faults / sizeof *faults, SIGNALS = 64 };
+
+/* What a signal does, as the kernel has it: the C library keeps some signals to itself, and adds flags. */
+struct action {
+    _Atomic unsigned long handler, flags, restorer, mask;
+};
+_Static_assert(sizeof(struct action) == 4 * sizeof(long), "struct kernel_sigaction");
+
+static void read_action(int s, struct action *old)
+{
+    syscall(SYS_rt_sigaction, s, NULL, old, sizeof old->mask);
+}
+
+static void set_action(int s, const struct action *new, struct action *old)
+{
+    syscall(SYS_rt_sigaction, s, new, old, sizeof old->mask);
+}
+
+static void copy_action(struct action *to, const struct action *from)
+{
+    to->handler = from->handler;
+    to->flags = from->flags;
+    to->restorer = from->restorer;
+    to->mask = from->mask;
+}
 
 static struct {
     _Atomic int state;
@@ -41,41 +70,101 @@ static struct {
     mrl_core_open_fn *open;
     mrl_core_consume_fn *consume;
     mrl_core_finish_fn *gather, *conclude;
-    char why[512]; /* there is no core */
-    struct sigaction handlers[FAULTS]; /* the Go runtime's */
+    char why[512];      /* there is no core */
+    _Atomic int inside; /* threads */
+    struct action go[FAULTS], application[FAULTS]; /* what they want done about faults */
 } core;
+static _Thread_local bool inside;
 static _Thread_local stack_t go_stack; /* alternate signal stack Go gave this thread */
 
-struct guard {
-    sigset_t mask;
+/* A fault while some thread is inside. Another thread's is handled as if nobody were. */
+static void on_fault(int s, siginfo_t *info, void *context)
+{
+    int i = 0;
+    while (faults[i] != s)
+        i++;
+    struct action *theirs = inside ? &core.go[i] : &core.application[i];
+    struct action usual = {.handler = (unsigned long)SIG_DFL};
+    if (theirs->handler == (unsigned long)SIG_DFL || theirs->handler == (unsigned long)SIG_IGN) {
+        set_action(s, &usual, NULL); /* which happens when the fault repeats itself */
+        if (info->si_code <= 0)
+            syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), s);
+        return;
+    }
+    void (*handler)(int, siginfo_t *, void *) = (void (*)(int, siginfo_t *, void *))theirs->handler;
+    if (!inside) {
+        unsigned long mask;
+        memcpy(&mask, &((ucontext_t *)context)->uc_sigmask, sizeof mask);
+        mask |= theirs->mask | (theirs->flags & SA_NODEFER ? 0 : 1ul << (s - 1));
+        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof mask);
+        if (theirs->flags & SA_RESETHAND)
+            theirs->handler = (unsigned long)SIG_DFL;
+    }
+    handler(s, info, context);
+}
+
+/*
+ * Whoever comes first puts on_fault in the place of the application's handlers, whoever leaves last puts
+ * them back. Without a lock: one who comes while another leaves may find on_fault there and lose it again,
+ * and then goes without for this once; the application's handlers are never lost.
+ */
+static void take_faults(void)
+{
+    atomic_fetch_add(&core.inside, 1);
+    for (int i = 0; i < FAULTS; i++) {
+        struct action now, ours;
+        read_action(faults[i], &now);
+        if (now.handler == (unsigned long)on_fault)
+            continue;
+        copy_action(&core.application[i], &now);
+        copy_action(&ours, &core.go[i]);
+        ours.handler = (unsigned long)on_fault;
+        set_action(faults[i], &ours, NULL);
+    }
+    inside = true;
+}
+
+static void give_faults_back(void)
+{
+    inside = false;
+    if (atomic_fetch_sub(&core.inside, 1) > 1)
+        return;
+    for (int i = 0; i < FAULTS; i++) {
+        struct action now;
+        set_action(faults[i], &core.application[i], &now);
+        if (now.handler != (unsigned long)on_fault) /* the application has set another one meanwhile */
+            set_action(faults[i], &now, NULL);
+    }
+}
+
+struct guard { /* what is the application's */
+    struct mrl_shield signals;
     fenv_t floating;
-    struct sigaction handlers[FAULTS]; /* the application's, as is the rest here */
     stack_t stack;
 };
 
 static void enter(struct guard *g)
 {
-    sigset_t all;
-    sigfillset(&all);
-    for (int i = 0; i < FAULTS; i++)
-        sigdelset(&all, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &all, &g->mask);
+    mrl_shield(&g->signals);
     feholdexcept(&g->floating);
-    sigaltstack(go_stack.ss_sp ? &go_stack : NULL, &g->stack);
-    bool ready = core.handlers[0].sa_handler != SIG_DFL;
-    for (int i = 0; i < FAULTS; i++)
-        sigaction(faults[i], ready ? &core.handlers[i] : NULL, &g->handlers[i]);
+    fesetenv(FE_DFL_ENV);
+    sigaltstack(NULL, &g->stack);
+    if (go_stack.ss_sp && !(g->stack.ss_flags & SS_ONSTACK))
+        sigaltstack(&go_stack, NULL);
+    if (core.go[0].handler)
+        take_faults();
 }
 
 static void leave(struct guard *g)
 {
-    for (int i = 0; i < FAULTS; i++)
-        sigaction(faults[i], &g->handlers[i], NULL);
-    sigaltstack(NULL, &go_stack);
-    if (!(g->stack.ss_flags & SS_ONSTACK))
+    if (inside)
+        give_faults_back();
+    if (!(g->stack.ss_flags & SS_ONSTACK)) {
+        sigaltstack(NULL, &go_stack);
         sigaltstack(&g->stack, NULL);
+    }
     fesetenv(&g->floating);
-    pthread_sigmask(SIG_SETMASK, &g->mask, NULL);
+    mrl_unshield(&g->signals);
 }
 
 static void *pass(void *gate)
@@ -104,7 +193,7 @@ static bool threads_can_be_made(void)
     return made == THREADS_NEEDED;
 }
 
-static bool address_space_suffices(void)
+static bool addresses_left(uint64_t needed)
 {
     struct rlimit limit;
     unsigned long long pages = 0;
@@ -115,7 +204,7 @@ static bool address_space_suffices(void)
         return false;
     int read = fscanf(file, "%llu", &pages);
     fclose(file);
-    return read == 1 && limit.rlim_cur > pages * 4096 + HEADROOM_NEEDED;
+    return read == 1 && limit.rlim_cur > pages * 4096 + needed;
 }
 
 /* The core lies beside this library unless a setting says otherwise. */
@@ -128,9 +217,9 @@ static bool core_path(char *path, size_t size)
 
 static bool load(const char *path, char *why, size_t size)
 {
-    struct sigaction before[NSIG];
-    for (int s = 1; s < NSIG; s++)
-        sigaction(s, NULL, &before[s]);
+    struct action before[SIGNALS + 1];
+    for (int s = 1; s <= SIGNALS; s++)
+        read_action(s, &before[s]);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (library) {
         *(void **)&core.open = dlsym(library, MRL_CORE_OPEN);
@@ -138,12 +227,10 @@ static bool load(const char *path, char *why, size_t size)
         *(void **)&core.gather = dlsym(library, MRL_CORE_GATHER);
         *(void **)&core.conclude = dlsym(library, MRL_CORE_CONCLUDE);
         for (int i = 0; i < FAULTS; i++)
-            sigaction(faults[i], NULL, &core.handlers[i]);
-        for (int s = 1; s < NSIG; s++)
-            if (s != SIGKILL && s != SIGSTOP)
-                sigaction(s, &before[s], NULL);
-        for (int i = 0; i < FAULTS; i++)
-            sigaction(faults[i], &core.handlers[i], NULL);
+            read_action(faults[i], &core.go[i]);
+        for (int s = 1; s <= SIGNALS; s++)
+            set_action(s, &before[s], NULL);
+        take_faults();
     } else {
         const char *error = dlerror();
         snprintf(why, size, "%s", error ? error : "unknown error");
@@ -168,7 +255,7 @@ static bool possible(char *path, size_t path_size, char *why, size_t size)
         snprintf(why, size, "its place is unknown");
     else if (access(path, R_OK))
         snprintf(why, size, "%s: %s", path, strerror(errno));
-    else if (!address_space_suffices())
+    else if (!addresses_left(HEADROOM_NEEDED))
         snprintf(why, size, "the address space limit (ulimit -v) leaves less than 2 GB");
     else if (!threads_can_be_made())
         snprintf(why, size, "no threads can be started (ulimit -u)");
@@ -194,13 +281,10 @@ bool mrl_core_ready(void)
         return false;
 
     char path[4096], why[sizeof core.why - 32] = "";
-    bool ok = false;
-    if (possible(path, sizeof path, why, sizeof why)) {
-        struct guard g;
-        enter(&g);
-        ok = load(path, why, sizeof why);
-        leave(&g);
-    }
+    struct guard g;
+    enter(&g);
+    bool ok = possible(path, sizeof path, why, sizeof why) && load(path, why, sizeof why);
+    leave(&g);
     if (!ok) {
         snprintf(core.why, sizeof core.why, "the core cannot be opened: %s", why);
         if (!mrl.in_file)
@@ -216,19 +300,35 @@ const char *mrl_core_why(void)
     return core.why;
 }
 
-/* Go's scheduler borrows the thread's own stack. */
-static bool stack_suffices(void)
+/* The same as mrl_core_ready, for what takes memory. */
+bool mrl_core_ready_to_merge(void)
 {
-    pthread_attr_t attributes;
-    void *low;
-    size_t size;
-    if (syscall(SYS_gettid) == getpid())
-        return true;
-    if (pthread_getattr_np(pthread_self(), &attributes))
-        return false;
-    pthread_attr_getstack(&attributes, &low, &size);
-    pthread_attr_destroy(&attributes);
-    return mrl_stack() - (uintptr_t)low > STACK_NEEDED;
+    bool left = mrl_core_ready() && addresses_left(HEADROOM_TO_MERGE);
+    if (!left && !*core.why)
+        snprintf(core.why, sizeof core.why, "too little address space is left (ulimit -v)");
+    return left;
+}
+
+/*
+ * Go's scheduler borrows the thread's own stack; signal stacks and those of fibers are too small for it.
+ * Asked first when the program begins: for the main thread the C library opens a file.
+ */
+bool mrl_core_stack_suffices(void)
+{
+    static _Thread_local uintptr_t low, high;
+    if (!high) {
+        pthread_attr_t attributes;
+        void *start;
+        size_t size;
+        if (pthread_getattr_np(pthread_self(), &attributes))
+            return false;
+        pthread_attr_getstack(&attributes, &start, &size);
+        pthread_attr_destroy(&attributes);
+        low = (uintptr_t)start;
+        high = low + size;
+    }
+    uintptr_t sp = mrl_stack();
+    return sp < high && sp > low && sp - low > STACK_NEEDED;
 }
 
 /* Storage for as many aggregates again. False: there is no more. */
@@ -244,31 +344,35 @@ static bool more_entries(struct mrl_thread *t)
     return true;
 }
 
-/* Aggregates what the thread has spilled, then what its ring holds. False: the core did not take it. */
-bool mrl_core_consume(struct mrl_thread *t)
+/* Aggregates what the thread has spilled, then what its ring holds. */
+static __attribute__((noinline)) bool consume(struct mrl_thread *t)
 {
     char spill[MRL_SPILL_NAME];
-    if (getpid() != mrl.pid || !stack_suffices() || !mrl_core_ready())
-        return false;
-    bool spilled = atomic_load(&t->spilled) > atomic_load(&t->consumed);
-    if (spilled)
-        mrl_spill_name(spill, t->index);
+    uint64_t consumed = atomic_load(&t->consumed);
+    bool spilled = atomic_load(&t->spilled) > consumed, in_file = spilled && t->drop_at > consumed;
+    mrl_spill_name(spill, t->index);
     int result;
     do {
         struct guard g;
         enter(&g);
-        result = core.consume(core.session, t->index, t, MRL_THREAD_SPAN, spilled ? spill : NULL);
+        result = core.consume(core.session, t->index, t, MRL_THREAD_SPAN, in_file ? spill : NULL);
         leave(&g);
     } while (result == MRL_CORE_MORE_ENTRIES && more_entries(t));
     if (result == MRL_CORE_BROKEN && atomic_exchange(&core.state, UNAVAILABLE) == READY)
         snprintf(core.why, sizeof core.why, "the core failed");
     if (result != MRL_CORE_DONE)
         return false;
-    if (spilled) {
+    if (in_file)
         unlink(spill);
+    if (spilled)
         t->drop_at = UINT64_MAX;
-    }
     return true;
+}
+
+/* False: the core did not take it. */
+bool mrl_core_consume(struct mrl_thread *t)
+{
+    return getpid() == mrl.pid && mrl_core_stack_suffices() && mrl_core_ready() && consume(t);
 }
 
 static bool finish(mrl_core_finish_fn **step, const struct mrl_finish *f)

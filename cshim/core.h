@@ -35,7 +35,8 @@ struct mrl_finish {
     const char *raw_file; /* path of the mapped file, spill files beside it; empty: memory only */
     const char *directory; /* run directory, empty: none */
     const struct mrl_transport *transport; /* NULL: this process alone */
-    int32_t report;                        /* enum mrl_report */
+    void (*print)(const char *text, uint64_t size); /* the report, where the settings want it */
+    void (*say)(const char *format, ...);           /* one line */
 };
 
 #define MRL_CORE_OPEN "marple_core_open"

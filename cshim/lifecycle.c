@@ -66,10 +66,11 @@ bool mrl_beside(const char *relative, char *path, size_t size)
     return snprintf(path, size, "%.*s%s", length, info.dli_fname, relative) < (int)size;
 }
 
-/* The child shares the mapping, and must not write to it. */
+/* The child shares the mapping, and must not write to it: not even when it calls MPI_Pcontrol. */
 static void after_fork_in_child(void)
 {
     mrl.on = false;
+    mrl.stopped = true;
     mrl_self = NULL;
 }
 
@@ -88,6 +89,7 @@ bool mrl_begin(const char *directory, int rank, int ranks)
     identify(h);
     if (!mrl_threads_begin())
         return false;
+    mrl_core_stack_suffices();
     pthread_atfork(NULL, NULL, after_fork_in_child);
     mrl.started = true;
     return true;
@@ -133,7 +135,8 @@ bool mrl_gather(const struct mrl_transport *transport)
         .raw_file = mrl.in_file ? mrl.file : "",
         .directory = mrl.directory,
         .transport = transport,
-        .report = mrl.settings.report,
+        .print = mrl_print,
+        .say = mrl_say,
     };
     return mrl_core_gather(&finish);
 }

@@ -1,13 +1,21 @@
 /*
  * Speaking to the user: one line on stderr, written with one system call so that ranks do not
  * interleave. A message is repeated by no rank that can know another one says it too.
+ *
+ * A program that closes stdout or stderr may get its number again for a file of its own, which we must not
+ * write to: so nothing is said where something else is open than before.
  */
+#include "core.h"
+#include "shield.h"
 #include "shim.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Launchers tell a process its rank before MPI_Init does. */
@@ -27,6 +35,49 @@ bool mrl_speaks(void)
     return true;
 }
 
+static struct {
+    bool open;
+    dev_t device;
+    ino_t file;
+} streams[3];
+
+void mrl_say_begin(void)
+{
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+        struct stat s;
+        streams[fd].open = fstat(fd, &s) == 0;
+        streams[fd].device = s.st_dev;
+        streams[fd].file = s.st_ino;
+    }
+}
+
+#define PATIENCE_MS 1000 /* with a reader who has made the descriptor non-blocking */
+
+static void write_to(int fd, const char *text, size_t size)
+{
+    struct stat s;
+    struct mrl_shield shield;
+    if (!streams[fd].open || fstat(fd, &s) || s.st_dev != streams[fd].device || s.st_ino != streams[fd].file)
+        return;
+    mrl_shield(&shield);
+    while (size) {
+        ssize_t n = write(fd, text, size);
+        if (n < 0 && errno == EAGAIN && poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, PATIENCE_MS) > 0)
+            continue;
+        if (n <= 0 && !(n < 0 && errno == EINTR))
+            break;
+        text += n > 0 ? n : 0;
+        size -= n > 0 ? (size_t)n : 0;
+    }
+    mrl_unshield(&shield);
+}
+
+void mrl_print(const char *text, uint64_t size)
+{
+    if (mrl.settings.report != MRL_REPORT_NONE)
+        write_to(mrl.settings.report == MRL_REPORT_STDOUT ? STDOUT_FILENO : STDERR_FILENO, text, size);
+}
+
 static void write_line(const char *format, va_list arguments)
 {
     char line[1024] = "marple: ";
@@ -36,8 +87,7 @@ static void write_line(const char *format, va_list arguments)
         return;
     used = used + (size_t)more < sizeof line - 1 ? used + (size_t)more : sizeof line - 2;
     line[used++] = '\n';
-    ssize_t written = write(STDERR_FILENO, line, used);
-    (void)written;
+    write_to(STDERR_FILENO, line, used);
 }
 
 void mrl_say(const char *format, ...)

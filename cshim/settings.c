@@ -56,6 +56,7 @@ static int read_choice(const char *variable, int preset, const char *const *choi
 
 void mrl_settings_read(void)
 {
+    mrl_say_begin();
     struct mrl_settings *s = &mrl.settings;
 #define MRL_TEXT(field, variable, preset) read_text(s->field, sizeof s->field, variable, preset);
 #define MRL_NUMBER(field, variable, preset, least, most) \

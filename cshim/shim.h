@@ -54,7 +54,9 @@ struct mrl_process {
 extern struct mrl_process mrl;
 extern _Thread_local struct mrl_thread *mrl_self __attribute__((tls_model("initial-exec")));
 
-/* say.c: at most one line on stderr, and only from the rank that speaks for all. */
+/* say.c: at most one line on stderr, and only from the rank that speaks for all; and the report. */
+void mrl_say_begin(void);
+void mrl_print(const char *text, uint64_t size);
 void mrl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mrl_say_here(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool mrl_speaks(void);
@@ -74,8 +76,8 @@ bool mrl_store_open(const char *directory, int rank);
 void mrl_store_name(char out[4096 + 64], const char *directory, int rank);
 bool mrl_store_extend(uint64_t at, uint64_t bytes);
 struct mrl_thread *mrl_store_thread(uint32_t *index);
-#define MRL_SPILL_NAME (4096 + 96)
-void mrl_spill_name(char out[MRL_SPILL_NAME], uint32_t thread);
+#define MRL_SPILL_NAME (strlen(mrl.file) + sizeof ".4294967295.spill") /* on stacks that may be small */
+void mrl_spill_name(char *out, uint32_t thread);
 void mrl_store_remove(void);
 uint32_t mrl_string(const char *text, size_t length);
 const char *mrl_text(uint32_t string);
@@ -105,6 +107,8 @@ struct mrl_finish;
 bool mrl_core_possible(char *why, size_t size);
 bool mrl_core_ready(void);
 const char *mrl_core_why(void);
+bool mrl_core_ready_to_merge(void);
+bool mrl_core_stack_suffices(void);
 bool mrl_core_consume(struct mrl_thread *t);
 bool mrl_core_gather(const struct mrl_finish *finish);
 bool mrl_core_conclude(const struct mrl_finish *finish);

@@ -7,6 +7,7 @@
  * Tables are append-only and bounded. Interning is lock-free: an index slot is claimed by
  * compare-and-swap once the item is complete.
  */
+#include "shield.h"
 #include "shim.h"
 
 #include <elf.h>
@@ -51,13 +52,14 @@ bool mrl_store_extend(uint64_t at, uint64_t bytes)
 {
     if (!mrl.in_file)
         return true;
-    int fd = open(mrl.file, O_RDWR | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    int failed;
-    while ((failed = posix_fallocate(fd, (off_t)at, (off_t)bytes)) == EINTR)
-        ;
-    close(fd);
+    struct mrl_shield shield;
+    mrl_shield(&shield);
+    int fd = open(mrl.file, O_RDWR | O_CLOEXEC), failed = fd < 0;
+    if (!failed) {
+        failed = posix_fallocate(fd, (off_t)at, (off_t)bytes);
+        close(fd);
+    }
+    mrl_unshield(&shield);
     return !failed;
 }
 
@@ -157,7 +159,7 @@ bool mrl_store_open(const char *directory, int rank)
     return true;
 }
 
-void mrl_spill_name(char out[MRL_SPILL_NAME], uint32_t thread)
+void mrl_spill_name(char *out, uint32_t thread)
 {
     snprintf(out, MRL_SPILL_NAME, "%s.%u.spill", mrl.file, thread);
 }
@@ -353,7 +355,7 @@ uint32_t mrl_members_new(uint32_t runs, struct mrl_run **out)
 struct search {
     uintptr_t address;
     struct mrl_module found;
-    char path[1024];
+    const char *path; /* the loader's; good while the module's code runs */
 };
 
 static void read_build_id(struct mrl_module *m, const char *note, const char *end)
@@ -391,7 +393,7 @@ static int look_in_module(struct dl_phdr_info *info, size_t size, void *data)
     s->found.low = low;
     s->found.high = high;
     s->found.bias = info->dlpi_addr;
-    snprintf(s->path, sizeof s->path, "%s", info->dlpi_name ? info->dlpi_name : "");
+    s->path = info->dlpi_name && *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
         const char *at = (const char *)(info->dlpi_addr + p->p_vaddr);
@@ -406,6 +408,19 @@ static struct mrl_module *module_at(uint32_t i)
     return (struct mrl_module *)(mrl.base + MRL_MODULES_AT) + i;
 }
 
+/* Without a build id only its path tells a module from another one that was loaded at the same place. */
+static uint32_t known_module(const struct mrl_module *wanted)
+{
+    uint32_t count = atomic_load(&mrl.header->modules);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct mrl_module *m = module_at(i);
+        if (m->low == wanted->low && m->high == wanted->high && m->build_id_len == wanted->build_id_len &&
+            memcmp(m->build_id, wanted->build_id, sizeof m->build_id) == 0 && (m->build_id_len || m->path == wanted->path))
+            return i;
+    }
+    return MRL_NONE;
+}
+
 /*
  * The module an address lies in and the address's offset there (its ELF virtual address), which is the
  * same in all ranks whatever the address space layout. MRL_NONE for code that belongs to no module.
@@ -417,17 +432,16 @@ uint32_t mrl_module(uintptr_t address, uint64_t *offset)
     if (!dl_iterate_phdr(look_in_module, &s))
         return MRL_NONE;
     *offset = address - s.found.bias;
-    char absolute[PATH_MAX];
-    const char *path = realpath(*s.path ? s.path : "/proc/self/exe", absolute);
-    s.found.path = mrl_string(path ? path : s.path, PATH_MAX);
-    uint32_t count = atomic_load(&mrl.header->modules);
-    for (uint32_t i = 0; i < count; i++) {
-        struct mrl_module *m = module_at(i);
-        if (m->low == s.found.low && m->high == s.found.high && m->path == s.found.path &&
-            memcmp(m->build_id, s.found.build_id, sizeof m->build_id) == 0)
-            return i;
-    }
+    uint32_t known = s.found.build_id_len ? known_module(&s.found) : MRL_NONE;
+    if (known != MRL_NONE)
+        return known;
+    char *absolute = realpath(s.path, NULL); /* the thread's stack may be too small for PATH_MAX */
+    s.found.path = mrl_string(absolute ? absolute : s.path, PATH_MAX);
+    free(absolute);
+    if ((known = known_module(&s.found)) != MRL_NONE)
+        return known;
     /* Two threads may add the same module twice; keys compare by build id and path in the end. */
+    uint32_t count = atomic_load(&mrl.header->modules);
     do {
         if (!reserve(&module_arena, (count + 1) * sizeof(struct mrl_module)))
             return MRL_NONE;

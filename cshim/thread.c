@@ -3,10 +3,13 @@
  * to the core by the thread that filled it; while there is no core it goes to a spill file of bounded
  * size, and beyond that its calls are counted by operation class and dropped.
  */
+#include "shield.h"
 #include "shim.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -110,6 +113,8 @@ static bool write_all(int fd, const char *data, size_t size)
 {
     while (size) {
         ssize_t n = write(fd, data, size);
+        if (n < 0 && errno == EINTR)
+            continue;
         if (n <= 0)
             return false;
         data += n;
@@ -168,11 +173,14 @@ static bool claim(struct mrl_thread *t)
 MRL_COLD void mrl_flush(struct mrl_thread *t)
 {
     uint64_t begin = mrl_now();
+    struct mrl_shield shield;
+    mrl_shield(&shield);
     if (claim(t)) {
         if (!mrl_core_consume(t))
             spill(t);
         atomic_store(&t->consumer, 0);
     }
+    mrl_unshield(&shield);
     t->flush_at = moved(t) + MRL_RECORDS - MRL_RESERVE;
     mrl.header->last = mrl_instant_now();
     mrl_own(t, mrl_now() - begin);

@@ -4,6 +4,7 @@
  */
 #include "calls.h"
 #include "fortran.h"
+#include "stacked.h"
 #include "transport.h"
 
 #include <errno.h>
@@ -35,8 +36,10 @@ static bool prepare(void)
         mrl_say("this MPI library lacks %s, so nothing is measured: %s", missing, library);
     else
         wanted = true;
-    if (wanted)
+    if (wanted) {
         mrl_clock_choose();
+        mrl_stacked();
+    }
     return wanted;
 }
 
@@ -186,8 +189,8 @@ static bool end(uintptr_t site)
     mrl_commit(t, mrl_write(t, &c));
     mrl_stop_recording(c.end);
 
-    mrl_transport_patience((double)mrl.settings.deadline);
-    bool core = mrl_core_ready();
+    mrl_transport_patience(mrl.settings.deadline);
+    bool core = mrl_core_ready_to_merge();
     char gathered = together && core && mrl_gather(mrl_transport());
     if (together && !core)
         mrl_transport_relay();

@@ -6,32 +6,26 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define TAG 0x4d61 /* on a communicator of our own, any tag will do */
+#define TAG 0x4d61
 #define CHUNK (1 << 30)
+#define SECOND UINT64_C(1000000000)
 #define LOOK_EVERY 1024 /* naps of 1 ms between two looks at whether a peer lives */
 
 static struct {
     mrl_word comm;
     int rank, ranks;
-    double patience;
+    uint64_t patience_ns; /* 0: endless */
     bool broken;
 } link;
-
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* A receive that was waited for in vain must not write to its buffer later. */
 static void withdraw(mrl_word *request)
 {
-    uint64_t status[4];
+    uint64_t status[4], begin = mrl_raw_ns();
     int done = 0;
     if (mrl_pmpi.Cancel(request))
         return;
-    for (double begin = seconds_now(); !done && seconds_now() - begin < 1;)
+    while (!done && mrl_raw_ns() - begin < SECOND)
         if (mrl_pmpi.Test(request, &done, status))
             return;
 }
@@ -42,7 +36,7 @@ static void withdraw(mrl_word *request)
  */
 static bool complete(mrl_word *request, bool out, int peer, uint64_t status[4])
 {
-    double begin = seconds_now();
+    uint64_t begin = mrl_raw_ns();
     for (unsigned spins = 0;; spins++) {
         int done = 0;
         if (mrl_pmpi.Test(request, &done, status))
@@ -55,7 +49,7 @@ static bool complete(mrl_word *request, bool out, int peer, uint64_t status[4])
         }
         struct timespec nap = {0, spins < 256 ? 20000 : 1000000};
         nanosleep(&nap, NULL);
-        if ((link.patience > 0 && seconds_now() - begin > link.patience) || (spins % LOOK_EVERY == 0 && mrl_rank_gone(peer)))
+        if ((link.patience_ns && mrl_raw_ns() - begin > link.patience_ns) || (spins % LOOK_EVERY == 0 && mrl_rank_gone(peer)))
             break;
     }
     if (!out)
@@ -106,9 +100,9 @@ const struct mrl_transport *mrl_transport(void)
     return link.broken ? NULL : &transport;
 }
 
-void mrl_transport_patience(double seconds)
+void mrl_transport_patience(int64_t seconds)
 {
-    link.patience = seconds;
+    link.patience_ns = (uint64_t)seconds * SECOND;
 }
 
 void mrl_transport_close(void)
@@ -147,13 +141,13 @@ static void pass(bool out, int peer, bool *missing)
     uint64_t status[4] = {0};
     mrl_word request = 0;
     int bytes = out && *missing;
-    double patience = link.patience;
+    uint64_t patience = link.patience_ns;
     if (*missing && !out)
-        link.patience = 0.01;
+        link.patience_ns = SECOND / 100;
     bool passed = !(out ? mrl_pmpi.Isend(&byte, bytes, mrl_abi.byte, peer, TAG, link.comm, &request)
                         : mrl_pmpi.Irecv(&byte, 1, mrl_abi.byte, peer, TAG, link.comm, &request)) &&
                   complete(&request, out, peer, status);
-    link.patience = patience;
+    link.patience_ns = patience;
     if (!out && passed)
         mrl_pmpi.Get_count(status, mrl_abi.byte, &bytes);
     *missing |= !passed || bytes;
@@ -168,9 +162,9 @@ bool mrl_transport_meet(void)
             pass(false, link.rank + bit, &missing);
     if (link.rank) {
         pass(true, link.rank - top, &missing);
-        link.patience *= 3; /* so that whoever gives up does so after rank 0 */
+        link.patience_ns *= 3; /* so that whoever gives up does so after rank 0 */
         pass(false, link.rank - top, &missing);
-        link.patience /= 3;
+        link.patience_ns /= 3;
     }
     for (int bit = top >> 1; bit; bit >>= 1)
         if (link.rank + bit < link.ranks)
@@ -182,13 +176,13 @@ bool mrl_transport_meet(void)
  * Making a communicator is collective, and a rank that is not measured never takes part: its own next one
  * would then wait for ours without end. So all ranks meet first, with messages of no bytes.
  */
-bool mrl_transport_open(int rank, int ranks, double seconds)
+bool mrl_transport_open(int rank, int ranks, int64_t seconds)
 {
     uint64_t status[4];
     mrl_word request = 0;
     link.rank = rank;
     link.ranks = ranks;
-    link.patience = seconds;
+    mrl_transport_patience(seconds);
     link.comm = mrl_abi.comm_world;
     if (!mrl_transport_meet())
         return false;

@@ -9,12 +9,12 @@
 #include "abi.h"
 
 /* Duplicates MPI_COMM_WORLD. Collective; false when not all ranks have joined by the deadline. */
-bool mrl_transport_open(int rank, int ranks, double seconds);
+bool mrl_transport_open(int rank, int ranks, int64_t seconds);
 const struct mrl_transport *mrl_transport(void);
 void mrl_transport_close(void);
 
 /* Deadline, in seconds, of each later wait; 0 waits as long as the other rank is not known to be gone. */
-void mrl_transport_patience(double seconds);
+void mrl_transport_patience(int64_t seconds);
 
 /* Bytes from rank 0 to all. */
 bool mrl_transport_broadcast(void *data, uint32_t size);

@@ -227,7 +227,7 @@ func (a *Aggregator) Consume() Status {
 
 // Spilled tells whether there are records in a spill file that are not yet consumed.
 func (a *Aggregator) Spilled() bool {
-	return atomic.LoadUint64(&a.t.consumed) < atomic.LoadUint64(&a.t.spilled)
+	return atomic.LoadUint64(&a.t.consumed) < min(atomic.LoadUint64(&a.t.spilled), a.t.dropAt)
 }
 
 // ConsumeSpilled aggregates the records in a spill file, which come before the ring's; record i lies at

@@ -85,8 +85,8 @@ func examine(library string, with []string, program string) ([]check, error) {
 	if err != nil {
 		return nil, fmt.Errorf("doctor: %w", err)
 	}
-	if static(path) {
-		return []check{{"program", false, "program", program + " is statically linked: nothing can be preloaded into it"}}, nil
+	if p := look(path, library); p.why != "" {
+		return []check{{"program", false, "program", program + " " + p.why + ": nothing can be preloaded into it"}}, nil
 	}
 	command := exec.Command(path)
 	command.Env = append(os.Environ(), "LD_PRELOAD="+strings.Join(append([]string{library}, with...), ":"), "MARPLE_DOCTOR=1")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"debug/elf"
 	"errors"
 	"fmt"
 	"os"
@@ -100,16 +99,32 @@ func replace(arguments []string, set map[string]string) error {
 		// A job that has waited for its turn is worth more than its measurement.
 		say("%v; %s runs unmeasured", err, arguments[0])
 	} else {
-		preload := library
-		if others := os.Getenv("LD_PRELOAD"); others != "" {
-			preload += ":" + others
+		p := look(path, library)
+		if p.why != "" {
+			say("%s %s: nothing can be preloaded into it, and it runs unmeasured", arguments[0], p.why)
 		}
-		environment = setVariable(environment, "LD_PRELOAD", preload)
-	}
-	if static(path) {
-		say("%s is statically linked: nothing can be preloaded into it, and it runs unmeasured", arguments[0])
+		if !p.foreign {
+			environment = preload(environment, library)
+		}
 	}
 	return fmt.Errorf("exec: %s: %w", path, syscall.Exec(path, arguments, environment))
+}
+
+// preload makes the loader load the library first of all: then an MPI call meets it before it meets another
+// tool, which passes calls on to the MPI library directly.
+func preload(environment []string, library string) []string {
+	libraries := library
+	if others := os.Getenv("LD_PRELOAD"); others != "" {
+		libraries += ":" + others
+	}
+	// The address sanitizer would stop a program, or a child of it, where it is not the first library. To preload
+	// it in front would have the leaks of every shell reported.
+	const order = "verify_asan_link_order"
+	options := os.Getenv("ASAN_OPTIONS")
+	if !strings.Contains(options, order) {
+		options = strings.TrimPrefix(options+":"+order+"=0", ":")
+	}
+	return setVariable(setVariable(environment, "LD_PRELOAD", libraries), "ASAN_OPTIONS", options)
 }
 
 // say prints a line, on one rank if a launcher tells ranks apart.
@@ -144,14 +159,4 @@ func findLibrary() (string, error) {
 		}
 	}
 	return "", fmt.Errorf("libmarple.so is neither beside %s nor in ../lib", self)
-}
-
-// static tells whether a program is an ELF executable without a dynamic loader.
-func static(path string) bool {
-	file, err := elf.Open(path)
-	if err != nil {
-		return false
-	}
-	defer file.Close()
-	return !slices.ContainsFunc(file.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
 }

@@ -25,7 +25,7 @@ var libraries = map[string][]string{
 }
 
 // Generators run at build time and are part of nothing.
-var generators = []string{"cshim/gen", "pmpi/gen", "analysis/run/schemagen", "analysis/analysistest"}
+var generators = []string{"cshim/gen", "pmpi/gen", "bridge/gen", "analysis/run/schemagen", "analysis/analysistest"}
 
 type goPackage struct {
 	ImportPath string

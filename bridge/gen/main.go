@@ -1,0 +1,108 @@
+// Command gen writes an overlay for building the core (go build -overlay): the Go runtime with two files
+// changed, so that it can be a guest in somebody else's process.
+//
+//   - Signals: the runtime unblocks SIGCHLD, SIGPROF and some others in each of its threads, whatever the
+//     mask it was started with, and would thereby take signals that the application has blocked, or let its
+//     handlers run on Go's stacks. What stays unblocked is faults, and the two that the C library uses
+//     between threads.
+//   - The network poller: it keeps descriptors, and dies when an application that closes all of them has
+//     closed these, or ends up polling a file of the application's.
+//
+// The changes are checked against what they expect. For a Go whose runtime looks different a change is left
+// out, with a warning: the core works without, as a less careful guest.
+//
+//	gen DIRECTORY
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+//go:embed netpoll.go.txt
+var poller []byte
+
+func main() {
+	if len(os.Args) != 2 {
+		log.Fatal("usage: gen DIRECTORY")
+	}
+	directory, err := filepath.Abs(os.Args[1])
+	check(err)
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	check(err)
+	replace := map[string]string{}
+	for name, change := range map[string]func([]byte) ([]byte, error){
+		"sigtab_linux_generic.go": blockable,
+		"netpoll_epoll.go":        withoutDescriptors,
+	} {
+		original := filepath.Join(strings.TrimSpace(string(root)), "src", "runtime", name)
+		text, err := os.ReadFile(original)
+		if err == nil {
+			text, err = change(text)
+		}
+		if err != nil {
+			log.Printf("the Go runtime is left as it is: %s: %v", name, err)
+			continue
+		}
+		replace[original] = filepath.Join(directory, name)
+		check(os.WriteFile(replace[original], text, 0o666))
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	check(err)
+	check(os.WriteFile(filepath.Join(directory, "overlay.json"), overlay, 0o666))
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+var unblocked = regexp.MustCompile(`(?m)^(\t/\* (\d+) \*/ \{.*)_SigUnblock`)
+
+// unblockable are faults, and SIGCANCEL and SIGSETXID of the C library.
+var unblockable = map[string]bool{"4": true, "5": true, "7": true, "8": true, "11": true, "32": true, "33": true}
+
+// blockable changes the runtime's table of signals.
+func blockable(text []byte) ([]byte, error) {
+	var changed []string
+	out := unblocked.ReplaceAllFunc(text, func(line []byte) []byte {
+		m := unblocked.FindSubmatch(line)
+		if unblockable[string(m[2])] {
+			return line
+		}
+		changed = append(changed, string(m[2]))
+		return append(m[1], '0')
+	})
+	if found := strings.Join(changed, " "); found != "16 17 27 34" { // SIGSTKFLT, SIGCHLD, SIGPROF, SIGRTMIN
+		return nil, fmt.Errorf("signals that are never blocked: expected 16 17 27 34, found %s", found)
+	}
+	return out, nil
+}
+
+var declared = regexp.MustCompile(`(?m)^func .*\{`)
+
+// withoutDescriptors is our own poller, if it has the functions that the runtime's has.
+func withoutDescriptors(text []byte) ([]byte, error) {
+	functions := func(source []byte) string {
+		list := strings.Split(string(bytes.Join(declared.FindAll(source, -1), []byte("\n"))), "\n")
+		for i, line := range list {
+			list[i], _, _ = strings.Cut(line, "{")
+		}
+		slices.Sort(list)
+		return strings.Join(list, "\n")
+	}
+	if found, ours := functions(text), functions(poller); found != ours {
+		return nil, fmt.Errorf("the poller has other functions than expected:\n%s", found)
+	}
+	return poller, nil
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"debug/elf"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// A program is what the dynamic loader will make of a file that is to be started.
+type program struct {
+	why     string // nothing can be preloaded into it; empty if something can
+	foreign bool   // the loader would complain about our library at each start
+}
+
+// look examines a file to be started; of a script, its interpreter, which the kernel starts instead.
+func look(path, library string) program {
+	for range 5 { // the kernel follows as many
+		interpreter := interpreter(path)
+		if interpreter == "" {
+			break
+		}
+		path = interpreter
+	}
+	file, err := elf.Open(path)
+	if err != nil {
+		return program{}
+	}
+	defer file.Close()
+	if ours, err := elf.Open(library); err == nil {
+		defer ours.Close()
+		if file.Class != ours.Class || file.Machine != ours.Machine {
+			return program{why: fmt.Sprintf("is a program for another architecture (%v, %v)", file.Machine, file.Class), foreign: true}
+		}
+	}
+	switch {
+	case !slices.ContainsFunc(file.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) && !isLoader(file):
+		return program{why: "is statically linked"}
+	case privileged(path):
+		return program{why: "gains privileges when it starts (set-user-ID, set-group-ID or capabilities)"}
+	}
+	return program{}
+}
+
+// interpreter is what the first line of a script names; empty for what is no script.
+func interpreter(path string) string {
+	file, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	line := make([]byte, 256) // as far as the kernel looks
+	n, _ := file.Read(line)
+	text, isScript := bytes.CutPrefix(line[:n], []byte("#!"))
+	text, _, _ = bytes.Cut(text, []byte("\n"))
+	words := strings.Fields(string(text))
+	if !isScript || len(words) == 0 {
+		return ""
+	}
+	return words[0]
+}
+
+// isLoader tells the dynamic loader itself, which may be told to start a program, from static programs.
+func isLoader(file *elf.File) bool {
+	names, err := file.DynString(elf.DT_SONAME)
+	return err == nil && len(names) > 0
+}
+
+// privileged tells whether the loader will be in secure mode, where it ignores what is to be preloaded.
+func privileged(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return false
+	}
+	if info.Mode()&fs.ModeSetuid != 0 && int(s.Uid) != os.Getuid() || info.Mode()&fs.ModeSetgid != 0 && int(s.Gid) != os.Getgid() {
+		return true
+	}
+	size, err := syscall.Getxattr(path, "security.capability", nil)
+	return err == nil && size > 0 && os.Geteuid() != 0
+}
