@@ -53,7 +53,7 @@ func main() {
 			log.Printf("the Go runtime is left as it is: %s: %v", name, err)
 			continue
 		}
-		replace[original] = filepath.Join(directory, name)
+		replace[original] = filepath.Join(directory, name+".txt") // not a package of ours
 		check(os.WriteFile(replace[original], text, 0o666))
 	}
 	overlay, err := json.Marshal(map[string]any{"Replace": replace})
