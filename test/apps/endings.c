@@ -3,7 +3,7 @@
  *
  * Each rank keeps account of its calls in a file of its own, ACCOUNT-<rank>, which outlives it: how many it
  * has begun and ended, and the bytes they have sent. All ranks end that way, or only RANK, while the others
- * wait for it. "loop" never ends: it waits to be killed.
+ * wait for it. "loop" never ends: it waits to be killed. "survived" is the end of RANK alone: the others finalise.
  */
 #include <fcntl.h>
 #include <mpi.h>
@@ -55,7 +55,7 @@ static void finalize(void)
     MPI_Finalize();
 }
 
-static int end(const char *how)
+static int end(const char *how, int rank, int who)
 {
     if (!strcmp(how, "exit"))
         exit(3);
@@ -86,6 +86,8 @@ static int end(const char *how)
             raise(signals[i].signal);
     if (!strcmp(how, "abort"))
         abort();
+    if (!strcmp(how, "survived") && rank == who)
+        raise(SIGKILL);
     MPI_Finalize();
     return 0;
 }
@@ -105,7 +107,7 @@ int main(int argc, char **argv)
     printf("rank %d made its calls\n", rank);
     fflush(stdout);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (who >= 0 && who != rank)
+    if (who >= 0 && who != rank && strcmp(how, "survived"))
         MPI_Recv(&in, 1, MPI_INT, who, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    return end(how);
+    return end(how, rank, who);
 }

@@ -133,10 +133,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		for i := range rounds(4, 100) {
 			scratch := t.TempDir()
 			directory, account := filepath.Join(scratch, "run"), filepath.Join(scratch, "account")
-			line := mpi.launch(ranks, artifact(t, "marple"), "exec", "--out", directory, "--", program, account, "loop")
-			job := exec.Command(line[0], line[1:]...)
-			job.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
-			require.NoError(t, job.Start())
+			job := start(t, mpi.launch(ranks, artifact(t, "marple"), "exec", "--out", directory, "--", program, account, "loop"))
 			accounts := func() (list []ownAccount) {
 				for rank := range ranks {
 					if own, ok := readOwnAccount(fmt.Sprintf("%s-%d", account, rank)); ok && own.ended > 0 {
@@ -178,4 +175,54 @@ func recovered(t *testing.T, directory string) *run.Run {
 	r := command{}.run(t, artifact(t, "marple"), "recover", directory)
 	require.Zero(t, r.code, r.stderr)
 	return readRun(t, directory)
+}
+
+// start starts a command whose end somebody else will bring about, or the end of the test.
+func start(t *testing.T, line []string) *exec.Cmd {
+	t.Helper()
+	job := exec.Command(line[0], line[1:]...)
+	job.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+	job.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	require.NoError(t, job.Start())
+	t.Cleanup(func() { _ = syscall.Kill(-job.Process.Pid, syscall.SIGKILL) })
+	return job
+}
+
+// A rank is killed and the launcher lets the others go on. Open MPI's own MPI_Finalize then waits for ever, so
+// the report has to come before.
+func TestSurvivors(t *testing.T) {
+	openMPI.need(t)
+	program := openMPI.compile(t, "endings")
+	scratch := t.TempDir()
+	directory := filepath.Join(scratch, "run")
+	line := openMPI.launch(3, "--mca", "orte_abort_on_non_zero_status", "0", artifact(t, "marple"), "exec", "--out", directory, "--",
+		program, filepath.Join(scratch, "account"), "survived", "1")
+	job := start(t, line)
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(filepath.Join(directory, run.ReportFile))
+		return err == nil
+	}, 2*time.Minute, 10*time.Millisecond)
+	_ = syscall.Kill(-job.Process.Pid, syscall.SIGTERM)
+	_ = job.Wait()
+	r := readRun(t, directory)
+	require.Len(t, r.PerRank, 3)
+	for rank, ended := range []string{"finalized", "vanished", "finalized"} {
+		assert.Equal(t, ended, r.PerRank[rank].Ended)
+	}
+	assert.Equal(t, uint64(3*12345), function(r, "MPI_Sendrecv").Calls)
+}
+
+// Where some ranks run without Marple, none is measured, and nothing waits for what never comes.
+func TestSomeRanksWithoutMarple(t *testing.T) {
+	each(t, func(t *testing.T, mpi *library) {
+		if mpi == mock {
+			t.Skip("the mock's launcher starts one program")
+		}
+		program := mpi.compile(t, "endings")
+		account := filepath.Join(t.TempDir(), "account")
+		line := append(mpi.launch(1, artifact(t, "marple"), "exec", program, account, "MPI_Finalize"), ":", "-n", "1", program, account, "MPI_Finalize")
+		r := command{directory: t.TempDir()}.run(t, line...)
+		assert.Zero(t, r.code, r.stderr)
+		assert.Equal(t, []string{"marple: not all ranks run under Marple; rank 0 is not measured"}, r.said())
+	})
 }
