@@ -15,12 +15,14 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#define ADDRESSES_NEEDED (1ull << 30) /* a Go program reserves 0.6 GB before it does anything */
 #define RANKS_MOST 1024        /* beyond, reading all files would hold up the end of the job */
 #define NAP_NS 2000000
 
@@ -36,10 +38,25 @@ static bool find_command(char *path, size_t size)
     return false;
 }
 
-/* In the child, which still shares our memory: nothing is changed but its own signals and descriptors. */
+/* The application's soft limits are not the command's. False: the hard ones are too tight for it, too. */
+static bool lift_limits(void)
+{
+    static const int limits[] = {RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_NPROC};
+    struct rlimit limit;
+    for (unsigned i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (!getrlimit(limits[i], &limit)) {
+            limit.rlim_cur = limit.rlim_max;
+            setrlimit(limits[i], &limit);
+        }
+    return getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur >= ADDRESSES_NEEDED;
+}
+
+/* In the child, which still shares our memory: nothing is changed but its own signals, limits and descriptors. */
 static int become_recover(void *argument)
 {
     char *const *arguments = argument;
+    if (!lift_limits())
+        _exit(127);
     struct sigaction action;
     sigset_t none;
     for (int s = 1; s < NSIG; s++)

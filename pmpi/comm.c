@@ -9,6 +9,21 @@ struct mrl_map mrl_comms, mrl_windows, mrl_files;
 /* Translating ranks between groups is quadratic in some libraries; beyond this it is not asked for. */
 #define TRANSLATIONS_MAX (UINT64_C(1) << 26)
 
+/* The group that ranks are told in; that of MPI_COMM_WORLD unless there is none. */
+static mrl_word instead_of_world;
+
+static mrl_word world_group(void)
+{
+    mrl_word group = instead_of_world;
+    return group || !mrl_pmpi.Comm_group(mrl_abi.comm_world, &group) ? group : 0;
+}
+
+static void free_world_group(mrl_word group)
+{
+    if (group && group != instead_of_world)
+        mrl_pmpi.Group_free(&group);
+}
+
 static uint32_t map_slot(mrl_word handle)
 {
     return (uint32_t)((handle ^ handle >> 17) * UINT64_C(0x9e3779b97f4a7c15) >> 51);
@@ -64,7 +79,7 @@ static void append_run(struct mrl_run *runs, uint32_t *count, uint32_t rank)
  */
 static uint32_t read_group(mrl_word handle, bool remote, uint32_t size, struct mrl_run **runs, uint64_t *members)
 {
-    mrl_word group = 0, world = 0;
+    mrl_word group = 0;
     uint32_t count = 0;
     *runs = NULL;
     *members = 0;
@@ -73,7 +88,8 @@ static uint32_t read_group(mrl_word handle, bool remote, uint32_t size, struct m
         return 0;
     int *ranks = malloc(2 * size * sizeof *ranks), *translated = ranks + size;
     *runs = malloc(size * sizeof **runs);
-    if (ranks && *runs && !mrl_pmpi.Comm_group(mrl_abi.comm_world, &world)) {
+    mrl_word world = world_group();
+    if (ranks && *runs && world) {
         for (uint32_t i = 0; i < size; i++)
             ranks[i] = (int)i;
         if (!mrl_pmpi.Group_translate_ranks(group, (int)size, ranks, world, translated)) {
@@ -85,8 +101,8 @@ static uint32_t read_group(mrl_word handle, bool remote, uint32_t size, struct m
                 append_run(*runs, &count, rank);
             }
         }
-        mrl_pmpi.Group_free(&world);
     }
+    free_world_group(world);
     mrl_pmpi.Group_free(&group);
     free(ranks);
     return count;
@@ -159,6 +175,12 @@ void mrl_comms_begin(void)
     /* One name for all ranks' own communicators, or a report on 1,000 ranks lists 1,000 of them. */
     mrl_comm_at(self)->id = hash(0, 2);
     mrl_comm_at(self)->name = mrl_string("MPI_COMM_SELF", 64);
+}
+
+void mrl_comms_begin_without_world(mrl_word group)
+{
+    instead_of_world = group;
+    mrl_comm_new();
 }
 
 uint32_t mrl_comm_ordinal(uint32_t parent)

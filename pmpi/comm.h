@@ -37,6 +37,8 @@ static inline uint32_t mrl_comm(struct mrl_thread *t, mrl_word word)
 
 /* Records MPI_COMM_WORLD and MPI_COMM_SELF. */
 void mrl_comms_begin(void);
+/* Where there is neither: the group takes the world's place, and is kept. */
+void mrl_comms_begin_without_world(mrl_word group);
 /* After a call that makes communicators on `parent` (0: on nothing): *result may be MPI_COMM_NULL.
  * by_group: only the new members took part in the call. */
 void mrl_comm_made(struct mrl_thread *t, mrl_word parent, mrl_word result, bool by_group);

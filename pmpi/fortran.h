@@ -12,6 +12,14 @@ enum mrl_binding { MRL_F77, MRL_F08, MRL_F08TS, MRL_CPTR, MRL_BINDINGS };
 #define MRL_ALIAS(name, target) \
     extern __typeof__(target) name __attribute__((alias(#target), visibility("default")));
 
+/* A function written by hand, in all spellings. */
+#define MRL_IN_FORTRAN(name, NAME, declared, f77, f08)               \
+    MRL_EXPORT void mpi_##name##_ declared { f77; }              \
+    MRL_ALIAS(mpi_##name, mpi_##name##_)                         \
+    MRL_ALIAS(mpi_##name##__, mpi_##name##_)                     \
+    MRL_ALIAS(MPI_##NAME, mpi_##name##_)                         \
+    MRL_EXPORT void mpi_##name##_f08_ declared { f08; }
+
 /* The next definition of a function's entry point in a binding. */
 extern mrl_function *mrl_fortran_table[MRL_FUNCTIONS][MRL_BINDINGS];
 mrl_function *mrl_fortran_resolve(enum mrl_function_id f, enum mrl_binding binding);

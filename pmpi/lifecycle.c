@@ -4,6 +4,7 @@
  */
 #include "calls.h"
 #include "fortran.h"
+#include "lifecycle.h"
 #include "stacked.h"
 #include "transport.h"
 
@@ -52,7 +53,7 @@ static bool make_directory(const char *path)
     return !mkdir(raw, 0777);
 }
 
-static const char *job_id(void)
+const char *mrl_job_id(void)
 {
     static const char *const variables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "JOB_ID", "COBALT_JOBID"};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
@@ -70,21 +71,25 @@ static void program_name(char *out, size_t size)
     snprintf(out, size, "%s", slash ? slash + 1 : "program");
 }
 
-/* Rank 0 makes the run directory; empty when it cannot. */
-static void choose_directory(char *out, size_t size)
+size_t mrl_directory_name(char *out, size_t size, const char *job)
 {
-    char cwd[4096], program[64], wanted[sizeof cwd + 1100];
+    char cwd[4096], program[64];
     if (!getcwd(cwd, sizeof cwd))
         strcpy(cwd, ".");
     program_name(program, sizeof program);
-    const char *set = mrl.settings.out, *job = job_id();
-    if (*set)
-        snprintf(wanted, sizeof wanted, "%s%s%s", *set == '/' ? "" : cwd, *set == '/' ? "" : "/", set);
-    else if (job)
-        snprintf(wanted, sizeof wanted, "%s/marple-%s-%.64s", cwd, program, job);
-    else
-        snprintf(wanted, sizeof wanted, "%s/marple-%s-%d", cwd, program, (int)getpid());
-    size_t length = strlen(wanted);
+    const char *set = mrl.settings.out;
+    int length = *set ? snprintf(out, size, "%s%s%s", *set == '/' ? "" : cwd, *set == '/' ? "" : "/", set)
+                      : snprintf(out, size, "%s/marple-%s-%.64s", cwd, program, job);
+    return length > 0 ? (size_t)length : 0;
+}
+
+/* Rank 0 makes the run directory; empty when it cannot. */
+static void choose_directory(char *out, size_t size)
+{
+    char pid[16], wanted[MRL_DIRECTORY + 1100];
+    const char *job = mrl_job_id();
+    snprintf(pid, sizeof pid, "%d", (int)getpid());
+    size_t length = mrl_directory_name(wanted, sizeof wanted, job ? job : pid);
     /* Several runs in one job, or in one place, get a number. */
     for (int i = 2; i < 1000 && length < size - 5; i++) {
         strcpy(out, wanted);
@@ -98,6 +103,18 @@ static void choose_directory(char *out, size_t size)
     out[0] = 0;
 }
 
+/* What the records' readers want to know of the MPI library. */
+void mrl_describe(uint64_t init_ticks, int provided)
+{
+    struct mrl_header *h = mrl.header;
+    h->init_ticks = init_ticks;
+    snprintf(h->library, sizeof h->library, "%.*s", (int)sizeof h->library - 1, library);
+    snprintf(h->mpi_name, sizeof h->mpi_name, "%s", mrl_abi.name);
+    for (uint32_t i = 0; i < 4; i++)
+        if (provided == mrl_abi.threads[i])
+            h->thread_level = i;
+}
+
 /* All ranks have left MPI_Init: agree on a directory and begin. */
 static void begin(struct mrl_instant before, uint64_t init_ticks)
 {
@@ -107,7 +124,7 @@ static void begin(struct mrl_instant before, uint64_t init_ticks)
     mrl_pmpi.Query_thread(&provided);
     mrl.concurrent = provided == mrl_abi.threads[3];
 
-    char directory[4096] = "";
+    char directory[MRL_DIRECTORY] = "";
     if (!mrl_transport_open(rank, ranks, ALL_HAVE_BEGUN)) {
         mrl_say_here("not all ranks run under Marple; rank %d is not measured", rank);
         return;
@@ -116,13 +133,7 @@ static void begin(struct mrl_instant before, uint64_t init_ticks)
         choose_directory(directory, sizeof directory);
     if (!mrl_transport_broadcast(directory, sizeof directory) || !mrl_requests_begin() || !mrl_begin(directory, rank, ranks))
         return;
-    struct mrl_header *h = mrl.header;
-    h->init_ticks = init_ticks;
-    snprintf(h->library, sizeof h->library, "%.*s", (int)sizeof h->library - 1, library);
-    snprintf(h->mpi_name, sizeof h->mpi_name, "%s", mrl_abi.name);
-    for (uint32_t i = 0; i < 4; i++)
-        if (provided == mrl_abi.threads[i])
-            h->thread_level = i;
+    mrl_describe(init_ticks, provided);
     mrl_fortran_begin();
     mrl_comms_begin();
     if (!mrl_transport_meet())
@@ -131,15 +142,9 @@ static void begin(struct mrl_instant before, uint64_t init_ticks)
 }
 
 /* Around every form of MPI_Init. */
-struct init {
-    bool wanted;
-    struct mrl_instant before;
-    uint64_t start;
-};
-
-static struct init before_init(void)
+struct mrl_init mrl_before_init(void)
 {
-    struct init i = {.wanted = prepare()};
+    struct mrl_init i = {.wanted = prepare()};
     if (i.wanted) {
         i.before = mrl_instant_now();
         i.start = mrl_now();
@@ -147,7 +152,7 @@ static struct init before_init(void)
     return i;
 }
 
-static void after_init(struct init i, int rc)
+static void after_init(struct mrl_init i, int rc)
 {
     if (i.wanted && !rc && !mrl.started)
         begin(i.before, mrl_now() - i.start);
@@ -155,7 +160,7 @@ static void after_init(struct init i, int rc)
 
 MRL_EXPORT int MPI_Init(int *argc, char ***argv)
 {
-    struct init i = before_init();
+    struct mrl_init i = mrl_before_init();
     int rc = ((int (*)(int *, char ***))mrl_next(MRL_FN_MPI_Init))(argc, argv);
     after_init(i, rc);
     return rc;
@@ -163,7 +168,7 @@ MRL_EXPORT int MPI_Init(int *argc, char ***argv)
 
 MRL_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    struct init i = before_init();
+    struct mrl_init i = mrl_before_init();
     int rc = ((int (*)(int *, char ***, int, int *))mrl_next(MRL_FN_MPI_Init_thread))(argc, argv, required, provided);
     after_init(i, rc);
     return rc;
@@ -207,7 +212,7 @@ static bool end(uintptr_t site)
 /* Around every form of MPI_Finalize. True: this process has gathered what rank 0 is to report. */
 static bool before_finalize(uintptr_t site)
 {
-    return mrl.started && !mrl.stopped && getpid() == mrl.pid && end(site);
+    return mrl.started && !mrl.stopped && !mrl_alone && getpid() == mrl.pid && end(site);
 }
 
 static void after_finalize(bool gathered)
@@ -248,14 +253,14 @@ static int result(const int *ierror)
 
 static void fortran_init(enum mrl_binding binding, int *ierror)
 {
-    struct init i = before_init();
+    struct mrl_init i = mrl_before_init();
     ((void (*)(int *))mrl_fortran_next(MRL_FN_MPI_Init, binding))(ierror);
     after_init(i, result(ierror));
 }
 
 static void fortran_init_thread(enum mrl_binding binding, int *required, int *provided, int *ierror)
 {
-    struct init i = before_init();
+    struct mrl_init i = mrl_before_init();
     ((void (*)(int *, int *, int *))mrl_fortran_next(MRL_FN_MPI_Init_thread, binding))(required, provided, ierror);
     after_init(i, result(ierror));
 }
@@ -283,19 +288,12 @@ static void fortran_set_name(enum mrl_binding binding, int *comm, char *name, in
     ((void (*)(int *, char *, int *, size_t))mrl_fortran_next(MRL_FN_MPI_Comm_set_name, binding))(comm, name, ierror, length);
 }
 
-#define IN_FORTRAN(name, NAME, declared, f77, f08)               \
-    MRL_EXPORT void mpi_##name##_ declared { f77; }              \
-    MRL_ALIAS(mpi_##name, mpi_##name##_)                         \
-    MRL_ALIAS(mpi_##name##__, mpi_##name##_)                     \
-    MRL_ALIAS(MPI_##NAME, mpi_##name##_)                         \
-    MRL_EXPORT void mpi_##name##_f08_ declared { f08; }
-
-IN_FORTRAN(init, INIT, (int *ierror), fortran_init(MRL_F77, ierror), fortran_init(MRL_F08, ierror))
-IN_FORTRAN(init_thread, INIT_THREAD, (int *required, int *provided, int *ierror),
+MRL_IN_FORTRAN(init, INIT, (int *ierror), fortran_init(MRL_F77, ierror), fortran_init(MRL_F08, ierror))
+MRL_IN_FORTRAN(init_thread, INIT_THREAD, (int *required, int *provided, int *ierror),
            fortran_init_thread(MRL_F77, required, provided, ierror), fortran_init_thread(MRL_F08, required, provided, ierror))
-IN_FORTRAN(finalize, FINALIZE, (int *ierror), fortran_finalize(MRL_F77, MRL_SITE, ierror), fortran_finalize(MRL_F08, MRL_SITE, ierror))
-IN_FORTRAN(abort, ABORT, (int *comm, int *code, int *ierror), fortran_abort(MRL_F77, comm, code, ierror),
+MRL_IN_FORTRAN(finalize, FINALIZE, (int *ierror), fortran_finalize(MRL_F77, MRL_SITE, ierror), fortran_finalize(MRL_F08, MRL_SITE, ierror))
+MRL_IN_FORTRAN(abort, ABORT, (int *comm, int *code, int *ierror), fortran_abort(MRL_F77, comm, code, ierror),
            fortran_abort(MRL_F08, comm, code, ierror))
-IN_FORTRAN(pcontrol, PCONTROL, (int *level), mrl_phase(*level), mrl_phase(*level))
-IN_FORTRAN(comm_set_name, COMM_SET_NAME, (int *comm, char *name, int *ierror, size_t length),
+MRL_IN_FORTRAN(pcontrol, PCONTROL, (int *level), mrl_phase(*level), mrl_phase(*level))
+MRL_IN_FORTRAN(comm_set_name, COMM_SET_NAME, (int *comm, char *name, int *ierror, size_t length),
            fortran_set_name(MRL_F77, comm, name, ierror, length), fortran_set_name(MRL_F08, comm, name, ierror, length))

@@ -48,6 +48,10 @@ static inline mrl_function *mrl_next(enum mrl_function_id f)
 
 /* Those that not every library has; NULL where missing. */
 #define MRL_PMPI_OPTIONAL(X)                                                         \
+    X(Initialized, (int *flag))                                                      \
+    X(Group_from_session_pset, (mrl_word session, const char *name, mrl_word *group)) \
+    X(Group_rank, (mrl_word group, int *rank))                                       \
+    X(Group_size, (mrl_word group, int *size))                                       \
     X(Topo_test, (mrl_word comm, int *kind))                                         \
     X(Cartdim_get, (mrl_word comm, int *dims))                                       \
     X(Graph_neighbors_count, (mrl_word comm, int rank, int *count))                  \

@@ -133,6 +133,9 @@ void mrl_stacked(void)
 /* A tool that takes MPI_Init must be met before that. */
 __attribute__((constructor)) static void meet(void)
 {
-    if ((taken_by("MPI_Init") || taken_by("MPI_Init_thread")) && mrl_find("PMPI_Init"))
+    if (!(taken_by("MPI_Init") || taken_by("MPI_Init_thread")) || !mrl_find("PMPI_Init"))
+        return;
+    mrl_settings_read();
+    if (mrl.settings.enable)
         mrl_stacked();
 }

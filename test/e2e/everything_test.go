@@ -155,6 +155,8 @@ var notCalled = map[string]string{
 	"MPI_Init_thread":         "another program's way in (TestThreadLevels)",
 	"MPI_Abort":               "ends the run (TestRecoverAfterAbort)",
 	"MPI_Pcontrol":            "is not recorded as a call (TestTheSameRunEverywhere)",
+	"MPI_Session_init":        "begins a measurement, or is not recorded as a call (TestSessions)",
+	"MPI_Session_finalize":    "ends it (TestSessions)",
 	"MPI_Comm_set_name":       "is not recorded as a call; every communicator here is named with it",
 	"MPI_Comm_spawn":          "dynamic processes (TestDynamicProcesses)",
 	"MPI_Comm_spawn_multiple": "dynamic processes",

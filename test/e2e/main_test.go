@@ -161,7 +161,7 @@ func (m *library) compile(t *testing.T, program string, arguments ...string) str
 
 func compile(t *testing.T, compiler, program string, arguments ...string) string {
 	t.Helper()
-	out := filepath.Join(t.TempDir(), program)
+	out := filepath.Join(t.TempDir(), filepath.Base(program))
 	// MPICH's special addresses, such as MPI_STATUSES_IGNORE, look to gcc like arrays that are too short.
 	line := []string{"-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow", "-Wno-stringop-overread",
 		"-I" + filepath.Join(top, "cshim", "include"), "-o", out}
