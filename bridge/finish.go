@@ -109,17 +109,20 @@ func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
 	directory := C.GoString(f.directory)
 	r := analysis.Conclude(merged, names.Guest)
 	text := analysis.Report(r, directory)
+	if directory != "" {
+		if err := r.Write(directory, text); err != nil {
+			text = analysis.Report(r, "")
+			if f.full == 0 {
+				fmt.Fprintf(os.Stderr, "marple: the run cannot be kept: %v\n", err)
+			}
+		} else {
+			analysis.Tidy(directory)
+		}
+	}
 	switch f.report {
 	case C.MRL_REPORT_STDERR:
 		os.Stderr.WriteString(text)
 	case C.MRL_REPORT_STDOUT:
 		os.Stdout.WriteString(text)
-	}
-	if directory != "" {
-		if err := r.Write(directory, text); err != nil {
-			fmt.Fprintf(os.Stderr, "marple: the run cannot be kept: %v\n", err)
-			return
-		}
-		analysis.Tidy(directory)
 	}
 }

@@ -36,6 +36,7 @@ struct mrl_finish {
     const char *directory; /* run directory, empty: none */
     const struct mrl_transport *transport; /* NULL: this process alone */
     int32_t report;                        /* enum mrl_report */
+    int32_t full;                          /* it has been said that the directory takes nothing */
 };
 
 #define MRL_CORE_OPEN "marple_core_open"

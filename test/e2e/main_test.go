@@ -3,6 +3,7 @@
 //
 // The artifacts are those of build/, brought up to date first; MARPLE_BUILD names another directory, which
 // is taken as it is. Where an MPI library or a program is not installed a test is skipped, unless CI=1.
+// MARPLE_TEST_LONG=1 asks for the larger numbers of `make test-long`.
 package e2e
 
 import (
@@ -27,15 +28,28 @@ var (
 	build string // where the artifacts are
 )
 
+// long chooses between the number of `make test` and that of `make test-long`.
+func long(usual, long int) int {
+	if os.Getenv("MARPLE_TEST_LONG") == "1" {
+		return long
+	}
+	return usual
+}
+
 func TestMain(m *testing.M) {
 	if err := prepare(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	os.RemoveAll(counters.directory)
+	os.Exit(code)
 }
 
 func prepare() (err error) {
+	if counters.directory, err = os.MkdirTemp("", "marple-counters-"); err != nil {
+		return err
+	}
 	if top, err = filepath.Abs("../.."); err != nil {
 		return err
 	}
@@ -128,7 +142,7 @@ func each(t *testing.T, test func(t *testing.T, mpi *library)) {
 
 // tool is the full name of one of the library's commands.
 func (m *library) tool(name string) string {
-	if m == mock {
+	if m.name == mock.name {
 		return filepath.Join(build, "mock", "bin", name)
 	}
 	path, err := exec.LookPath(name)
@@ -185,10 +199,12 @@ type result struct {
 	stdout, stderr string
 }
 
-// a command to run: where, with which variables beside those of the test, and with what to measure.
+// a command to run: where, with which variables beside those of the test, for how long at most; and what
+// stands between the launcher and the program, or marple.
 type command struct {
 	directory   string
 	environment []string
+	before      []string
 	limit       time.Duration
 }
 
