@@ -24,8 +24,8 @@ const (
 	reportLines = 44
 )
 
-// consistent holds a stored run to it; it is called for each run of the suite.
-func consistent(t *testing.T, directory string, r *run.Run) {
+// sound holds a stored run to it; it is called for each run of the suite.
+func sound(t *testing.T, directory string, r *run.Run) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(directory, run.File))
 	require.NoError(t, err)

@@ -136,7 +136,7 @@ func recorded(t *testing.T, r *run.Run) calls {
 // A second tool below Marple sees every call that Marple sees, and each once.
 func TestCallsAreThoseOfAnIndependentCounter(t *testing.T) {
 	functions := readTable(t)
-	steps := long(3, 100)
+	steps := scale(3, 100)
 	programs := []struct {
 		name      string
 		ranks     int

@@ -108,7 +108,7 @@ func differs(of, field string) bool {
 }
 
 func TestTheSameRunEverywhere(t *testing.T) {
-	for _, ranks := range []int{2, 3, long(4, 7)} {
+	for _, ranks := range []int{2, 3, scale(4, 7)} {
 		t.Run(fmt.Sprint(ranks, " ranks"), func(t *testing.T) {
 			want, from := "", ""
 			same := func(mpi string, r *run.Run) {
@@ -124,7 +124,7 @@ func TestTheSameRunEverywhere(t *testing.T) {
 					require.NotEqual(t, "1", os.Getenv("CI"))
 					continue
 				}
-				program := []string{mpi.compile(t, "deterministic"), fmt.Sprint(long(3, 30))}
+				program := []string{mpi.compile(t, "deterministic"), fmt.Sprint(scale(3, 30))}
 				measured, r := mpi.measured(t, command{}, ranks, program)
 				require.Zero(t, r.code, r.stderr)
 				require.Empty(t, measured.NotSeen)

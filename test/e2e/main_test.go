@@ -3,7 +3,6 @@
 //
 // The artifacts are those of build/, brought up to date first; MARPLE_BUILD names another directory, which
 // is taken as it is. Where an MPI library or a program is not installed a test is skipped, unless CI=1.
-// MARPLE_TEST_LONG=1 asks for the larger numbers of `make test-long`.
 package e2e
 
 import (
@@ -27,14 +26,6 @@ var (
 	top   string // of the source tree
 	build string // where the artifacts are
 )
-
-// long chooses between the number of `make test` and that of `make test-long`.
-func long(usual, long int) int {
-	if os.Getenv("MARPLE_TEST_LONG") == "1" {
-		return long
-	}
-	return usual
-}
 
 func TestMain(m *testing.M) {
 	if err := prepare(); err != nil {
@@ -106,12 +97,13 @@ func missing(t *testing.T, what string) {
 	t.Skipf("%s is not installed", what)
 }
 
-// rounds is how often something random is tried: MARPLE_LONG=1 (make test-long) tries more.
-func rounds(short, long int) int {
+// scale is how large a program is made, or how often something random is tried: MARPLE_LONG=1 (make test-long)
+// asks for more.
+func scale(usual, long int) int {
 	if os.Getenv("MARPLE_LONG") == "1" {
 		return long
 	}
-	return short
+	return usual
 }
 
 // A library is an MPI library with its compiler and launcher.

@@ -32,7 +32,7 @@ func (m *library) measured(t *testing.T, c command, n int, program []string, fla
 	r := m.under(t, c, n, directory, program, flags...)
 	require.Empty(t, r.said(), "%s", r.stderr)
 	measured := readRun(t, directory)
-	consistent(t, directory, measured)
+	sound(t, directory, measured)
 	return measured, r
 }
 

@@ -65,7 +65,7 @@ var strangers = []stranger{
 1           P
 2           Q
 20.0        threshold
-`, long(12, 100))},
+`, scale(12, 100))},
 		times: []substitution{{`(?m)^(WALL.*?) +[\d.]+ +[\d.]+ (PASSED|FAILED)`, "$1 $2"}},
 	},
 	{
@@ -106,7 +106,7 @@ HPL.out      output file name (if any)
 1200         values of N
 0            number of additional blocking sizes for PTRANS
 40           values of NB
-`, long(120, 1000))},
+`, scale(120, 1000))},
 		times: []substitution{
 			{`(?mi)^.*(time|flops|gup|/s\b|gb|bytes|[mu]secs?\b|latency|bandwidth|stream|second|clock|microsec).*\n`, ""},
 			{`(?m)^(WALL|CPU) .*(PASSED|FAILED).*`, "$1 $2"},        // PTRANS
@@ -136,7 +136,7 @@ neigh_modify	every 20 delay 0 check no
 fix		1 all nve
 thermo		10
 run		%d
-`, long(100, 2000))},
+`, scale(100, 2000))},
 		times: []substitution{
 			{`Loop time of [\d.e+-]+`, "Loop time"},
 			{`(?m)^(Performance:|[\d.]+% CPU use|Total wall time:|  create_atoms CPU).*\n`, ""},
@@ -209,7 +209,7 @@ func TestProgramsNobodyHereWrote(t *testing.T) {
 				assert.Empty(t, end.said())
 				assert.Equal(t, want, results, "measured")
 				measured := readRun(t, directory)
-				consistent(t, directory, measured)
+				sound(t, directory, measured)
 				assert.Empty(t, measured.NotSeen)
 				calls := recorded(t, measured)
 				assert.Equal(t, below().toRecord(functions), calls, "the counter below Marple")
