@@ -114,13 +114,16 @@ func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
 	directory := C.GoString(f.directory)
 	r := analysis.Conclude(merged, names.Guest)
 	text := analysis.Report(r, directory)
-	C.print(f, unsafe.Pointer(unsafe.StringData(text)), C.uint64_t(len(text)))
 	if directory != "" {
 		if err := r.Write(directory, text); err != nil {
-			line := []byte(fmt.Sprintf("the run cannot be kept: %v\x00", err))
-			C.say(f, (*C.char)(unsafe.Pointer(&line[0])))
-			return
+			text = analysis.Report(r, "")
+			if f.full == 0 {
+				line := []byte(fmt.Sprintf("the run cannot be kept: %v\x00", err))
+				C.say(f, (*C.char)(unsafe.Pointer(&line[0])))
+			}
+		} else {
+			analysis.Tidy(directory)
 		}
-		analysis.Tidy(directory)
 	}
+	C.print(f, unsafe.Pointer(unsafe.StringData(text)), C.uint64_t(len(text)))
 }

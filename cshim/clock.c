@@ -1,6 +1,6 @@
 /*
- * The clock. Ticks are those of the processor's invariant counter where the kernel itself trusts it,
- * else nanoseconds of CLOCK_MONOTONIC, else those of a clock that a simulated MPI provides. Ticks are
+ * The clock. Under a simulated MPI ticks are nanoseconds of its own clock; else those of the processor's
+ * invariant counter where the kernel itself trusts it, else nanoseconds of CLOCK_MONOTONIC. Ticks are
  * stored raw; pairs of (ticks, CLOCK_MONOTONIC_RAW) taken at both ends of the run convert them.
  */
 #include "shim.h"
@@ -69,21 +69,29 @@ static bool counter_usable(void)
 }
 #endif
 
+/* marple_clock_external, which a simulated MPI provides: nanoseconds, or UINT64_MAX while time is real. */
+static bool take_external(void)
+{
+    uint64_t (*clock)(void);
+    void *symbol = dlsym(RTLD_DEFAULT, "marple_clock_external");
+    memcpy(&clock, &symbol, sizeof symbol);
+    if (!symbol || clock() == UINT64_MAX)
+        return false;
+    mrl.clock = clock;
+    return true;
+}
+
 void mrl_clock_choose(void)
 {
     enum { AUTO, TSC, MONOTONIC, EXTERNAL };
     int wanted = mrl.settings.clock;
     mrl.tsc = false;
     mrl.clock = monotonic;
-    if (wanted == EXTERNAL) {
-        void *symbol = dlsym(RTLD_DEFAULT, "marple_clock_external");
-        mrl.external = symbol != NULL;
-        if (symbol)
-            memcpy(&mrl.clock, &symbol, sizeof symbol);
-        else
-            mrl_say("MARPLE_CLOCK=external, but nothing in the program provides marple_clock_external; using "
-                    "CLOCK_MONOTONIC");
-    } else if (wanted != MONOTONIC) {
+    mrl.external = (wanted == AUTO || wanted == EXTERNAL) && take_external();
+    if (wanted == EXTERNAL && !mrl.external) {
+        mrl_say("MARPLE_CLOCK=external, but this program has no simulated clock (marple_clock_external); using "
+                "CLOCK_MONOTONIC");
+    } else if (wanted != MONOTONIC && !mrl.external) {
         mrl.tsc = counter_usable();
         if (wanted == TSC && !mrl.tsc)
             mrl_say("the time stamp counter is not reliable on this machine; using CLOCK_MONOTONIC");

@@ -331,17 +331,17 @@ bool mrl_core_stack_suffices(void)
     return sp < high && sp > low && sp - low > STACK_NEEDED;
 }
 
-/* Storage for as many aggregates again. False: there is no more. */
-static bool more_entries(struct mrl_thread *t)
+/* Storage for as many aggregates again, or none ever. */
+static void more_entries(struct mrl_thread *t)
 {
-    uint32_t more = t->entries_ready ? t->entries_ready : 512;
+    uint32_t more = t->entries_ready;
     if (t->entries_ready + more > MRL_ENTRIES)
         more = MRL_ENTRIES - t->entries_ready;
     uint64_t entries = MRL_THREADS_AT + t->index * (uint64_t)MRL_THREAD_SPAN + MRL_ENTRIES_AT;
-    if (!more || !mrl_store_extend(entries + t->entries_ready * MRL_ENTRY_SIZE, more * MRL_ENTRY_SIZE))
-        return false;
-    t->entries_ready += more;
-    return true;
+    if (more && mrl_store_extend(entries + t->entries_ready * MRL_ENTRY_SIZE, more * MRL_ENTRY_SIZE))
+        t->entries_ready += more;
+    else
+        t->entries_full = 1;
 }
 
 /* Aggregates what the thread has spilled, then what its ring holds. */
@@ -352,12 +352,15 @@ static __attribute__((noinline)) bool consume(struct mrl_thread *t)
     bool spilled = atomic_load(&t->spilled) > consumed, in_file = spilled && t->drop_at > consumed;
     mrl_spill_name(spill, t->index);
     int result;
-    do {
+    for (;;) {
         struct guard g;
         enter(&g);
         result = core.consume(core.session, t->index, t, MRL_THREAD_SPAN, in_file ? spill : NULL);
         leave(&g);
-    } while (result == MRL_CORE_MORE_ENTRIES && more_entries(t));
+        if (result != MRL_CORE_MORE_ENTRIES || t->entries_full)
+            break;
+        more_entries(t);
+    }
     if (result == MRL_CORE_BROKEN && atomic_exchange(&core.state, UNAVAILABLE) == READY)
         snprintf(core.why, sizeof core.why, "the core failed");
     if (result != MRL_CORE_DONE)

@@ -37,6 +37,7 @@ struct mrl_finish {
     const struct mrl_transport *transport; /* NULL: this process alone */
     void (*print)(const char *text, uint64_t size); /* the report, where the settings want it */
     void (*say)(const char *format, ...);           /* one line */
+    int32_t full;                                   /* it has been said that the directory takes nothing */
 };
 
 #define MRL_CORE_OPEN "marple_core_open"

@@ -251,6 +251,7 @@ struct mrl_open {
 #define MRL_RESERVE 72u  /* most records one event may commit together */
 #define MRL_UNDO 256u    /* aggregates saved per hand-over before an early commit */
 #define MRL_ENTRIES 16384u
+#define MRL_ENTRIES_FIRST 512u /* aggregates there is storage for from the start */
 
 struct mrl_thread {
     /* the owner's, touched at each event */
@@ -292,6 +293,7 @@ struct mrl_thread {
     uint32_t main_thread;
     _Atomic uint32_t owned; /* 1 while its thread lives */
     uint32_t owners;        /* threads that have used this block, one after the other */
+    uint32_t entries_full;  /* 1 when there is no storage for more entries than are ready */
     uint64_t os_tid;
     uint64_t begin_tick;
     /* caches */

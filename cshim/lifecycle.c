@@ -74,15 +74,13 @@ static void after_fork_in_child(void)
     mrl_self = NULL;
 }
 
-/* The store exists from here on; recording begins with mrl_record. */
+/* The store exists from here on; recording begins with mrl_record. False: no memory. */
 bool mrl_begin(const char *directory, int rank, int ranks)
 {
     snprintf(mrl.directory, sizeof mrl.directory, "%s", directory);
     mrl.pid = getpid();
-    if (!mrl_store_open(directory, rank)) {
-        mrl_say_here("no memory for records; rank %d is not measured", rank);
+    if (!mrl_store_open(directory, rank))
         return false;
-    }
     struct mrl_header *h = mrl.header;
     h->ranks = ranks;
     h->clock_kind = mrl.tsc ? MRL_CLOCK_TSC : mrl.external ? MRL_CLOCK_EXTERNAL : MRL_CLOCK_MONOTONIC;
@@ -91,7 +89,6 @@ bool mrl_begin(const char *directory, int rank, int ranks)
         return false;
     mrl_core_stack_suffices();
     pthread_atfork(NULL, NULL, after_fork_in_child);
-    mrl.started = true;
     return true;
 }
 
@@ -102,6 +99,7 @@ void mrl_record(struct mrl_instant before)
     h->first = h->last = mrl_instant_now();
     h->ticks_per_second = mrl_ticks_per_second(before, h->first);
     mrl.long_ticks = mrl.external ? UINT64_MAX : mrl_ns_to_ticks(LONG_NS);
+    mrl.started = true;
     struct mrl_thread *t = mrl_attach();
     if (!t)
         return;
@@ -137,6 +135,7 @@ bool mrl_gather(const struct mrl_transport *transport)
         .transport = transport,
         .print = mrl_print,
         .say = mrl_say,
+        .full = mrl.file_error != 0,
     };
     return mrl_core_gather(&finish);
 }

@@ -44,6 +44,7 @@ struct mrl_process {
     struct mrl_header *header;
     struct mrl_thread *_Atomic threads[MRL_THREADS_MAX];
     bool in_file;
+    int file_error;     /* why not, although there is a directory, on this rank or any: errno */
     _Atomic bool started, stopped;
     int pid;
     char file[4096 + 64]; /* absolute path of the mapped file */
@@ -92,7 +93,7 @@ uint32_t mrl_module(uintptr_t address, uint64_t *offset);
 #define MRL_NONE UINT32_MAX
 
 /* thread.c */
-bool mrl_threads_begin(void);
+bool mrl_threads_begin(void); /* with room for the first of them */
 struct mrl_thread *mrl_attach(void);
 void mrl_flush(struct mrl_thread *t);
 void mrl_drain(void);

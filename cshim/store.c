@@ -24,6 +24,7 @@
 
 #define STEP 65536u /* files grow by this much at least */
 #define NODES_SPARE 1024u /* nodes kept back for calls whose own path finds no room */
+#define THREAD_BYTES (MRL_ENTRIES_AT + MRL_ENTRIES_FIRST * MRL_ENTRY_SIZE) /* of a thread at first */
 
 struct arena {
     uint64_t at, limit;      /* offset in the mapping, size in bytes */
@@ -34,6 +35,7 @@ static struct arena node_arena = {.at = MRL_NODES_AT, .limit = MRL_NODES_MAX * s
 static struct arena comm_arena = {.at = MRL_COMMS_AT, .limit = MRL_COMMS_MAX * sizeof(struct mrl_comm)};
 static struct arena module_arena = {.at = MRL_MODULES_AT, .limit = MRL_MODULES_MAX * sizeof(struct mrl_module)};
 static struct arena member_arena = {.at = MRL_MEMBERS_AT, .limit = MRL_MEMBERS_MAX};
+static struct arena *const arenas[] = {&string_arena, &node_arena, &comm_arena, &module_arena, &member_arena};
 
 /* Hash indices over strings and nodes: derivable, hence private memory. */
 #define STRING_SLOTS 16384u
@@ -99,6 +101,25 @@ void mrl_store_name(char out[sizeof mrl.file], const char *directory, int rank)
     snprintf(out, sizeof mrl.file, "%s/raw/rank-%06d.mrl", directory, rank);
 }
 
+/* Storage for what every run needs, so that a rank which begins can go on. Returns an errno. */
+static int furnish(int fd)
+{
+    static const struct {
+        uint64_t at, bytes;
+    } needed[] = {
+        {0, MRL_HEADER_SIZE},
+        {MRL_LOST_AT, MRL_THREADS_AT - MRL_LOST_AT},
+        {MRL_THREADS_AT, THREAD_BYTES},
+        {MRL_THREADS_AT + MRL_THREAD_SPAN - 1, 1}, /* makes the file long enough */
+    };
+    int failed = 0;
+    for (size_t i = 0; i < sizeof needed / sizeof *needed && !failed; i++)
+        failed = posix_fallocate(fd, (off_t)needed[i].at, (off_t)needed[i].bytes);
+    for (size_t i = 0; i < sizeof arenas / sizeof *arenas && !failed; i++)
+        failed = reserve(arenas[i], 1) ? 0 : ENOSPC;
+    return failed;
+}
+
 static char *map_file(const char *directory, int rank)
 {
     mrl_store_name(mrl.file, directory, rank); /* fits: a directory has less than 4096 characters */
@@ -110,15 +131,15 @@ static char *map_file(const char *directory, int rank)
     if (fd < 0)
         return NULL;
     char *base = NULL;
-    int failed = ftruncate(fd, MRL_THREADS_AT) ? errno : posix_fallocate(fd, 0, MRL_HEADER_SIZE);
-    if (!failed)
-        failed = posix_fallocate(fd, MRL_LOST_AT, MRL_THREADS_AT - MRL_LOST_AT);
+    mrl.in_file = true;
+    int failed = furnish(fd);
     if (!failed) {
         base = mmap(NULL, MRL_THREADS_AT, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         failed = base == MAP_FAILED ? errno : 0;
     }
     close(fd);
     if (failed) {
+        mrl.in_file = false;
         unlink(mrl.file);
         errno = failed;
         return NULL;
@@ -126,15 +147,12 @@ static char *map_file(const char *directory, int rank)
     return base;
 }
 
-/* With no directory, or none that can be written, the store is memory only. False: not even that. */
+/* With no directory, or none that can be written (see file_error), the store is memory only. False: not even that. */
 bool mrl_store_open(const char *directory, int rank)
 {
     mrl.base = directory && *directory ? map_file(directory, rank) : NULL;
-    mrl.in_file = mrl.base != NULL;
     if (!mrl.in_file) {
-        if (directory && *directory)
-            mrl_say_here("cannot write %s: %s; rank %d keeps its records in memory only", mrl.file,
-                         strerror(errno), rank);
+        mrl.file_error = directory && *directory ? errno : 0;
         mrl.base = private_memory(MRL_THREADS_AT);
     }
     string_slots = private_memory(STRING_SLOTS * sizeof *string_slots);
@@ -150,8 +168,6 @@ bool mrl_store_open(const char *directory, int rank)
     h->rank = rank;
     atomic_store(&h->strings, 1); /* index 0 is the empty string */
     mrl.header = h;
-    if (!reserve(&string_arena, 1) || !reserve(&node_arena, 2 * sizeof(struct mrl_node)))
-        return false;
     mrl_node_at(MRL_ROOT_NODE)->kind = MRL_NODE_ROOT;
     mrl_node_at(MRL_OVERFLOW_NODE)->kind = MRL_NODE_OVERFLOW;
     atomic_store(&h->nodes, 2);
@@ -180,7 +196,7 @@ void mrl_store_remove(void)
     }
 }
 
-/* Storage for one more thread: everything but its aggregates, which grow on demand. */
+/* Storage for one more thread: everything but most of its aggregates, which grow on demand. */
 struct mrl_thread *mrl_store_thread(uint32_t *index)
 {
     uint32_t i = atomic_fetch_add(&mrl.header->threads, 1);
@@ -192,7 +208,7 @@ struct mrl_thread *mrl_store_thread(uint32_t *index)
     uint64_t at = MRL_THREADS_AT + i * (uint64_t)MRL_THREAD_SPAN;
     if (mrl.in_file) {
         /* Its last byte makes the file long enough. Never ftruncate: another thread may have extended it further. */
-        bool room = size_allowed(at + MRL_THREAD_SPAN) && mrl_store_extend(at, MRL_ENTRIES_AT) &&
+        bool room = size_allowed(at + MRL_THREAD_SPAN) && mrl_store_extend(at, THREAD_BYTES) &&
                     mrl_store_extend(at + MRL_THREAD_SPAN - 1, 1);
         int fd = room ? open(mrl.file, O_RDWR | O_CLOEXEC) : -1;
         if (fd >= 0) {

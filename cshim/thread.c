@@ -27,11 +27,6 @@ static void thread_ended(void *block)
     atomic_store_explicit(&t->owned, 0, memory_order_release);
 }
 
-bool mrl_threads_begin(void)
-{
-    return pthread_key_create(&ending, thread_ended) == 0;
-}
-
 /* A block whose thread has ended, now this thread's; programs may start threads without end. */
 static struct mrl_thread *inherit(void)
 {
@@ -55,10 +50,18 @@ static struct mrl_thread *create(void)
     t->undo_batch = UINT64_MAX;
     t->drop_at = UINT64_MAX;
     t->flush_at = MRL_RECORDS - MRL_RESERVE;
-    t->begin_tick = t->last_tick = mrl_now();
+    t->entries_ready = MRL_ENTRIES_FIRST;
     atomic_store(&t->owned, 1);
     atomic_store(&mrl.threads[index], t);
     return t;
+}
+
+bool mrl_threads_begin(void)
+{
+    struct mrl_thread *first = pthread_key_create(&ending, thread_ended) ? NULL : create();
+    if (first)
+        atomic_store(&first->owned, 0);
+    return first;
 }
 
 MRL_COLD struct mrl_thread *mrl_attach(void)
@@ -66,17 +69,18 @@ MRL_COLD struct mrl_thread *mrl_attach(void)
     if (!mrl.started || mrl.stopped)
         return NULL;
     struct mrl_thread *t = inherit();
-    bool inherited = t != NULL;
     if (!t && !(t = create()))
         return NULL;
-    t->owners++;
+    bool inherited = t->owners++ > 0;
     t->where = MRL_ROOT_NODE;
     t->bad_exits += t->depth;
     t->depth = 0;
     t->own_ticks = 0;
     t->os_tid = (uint64_t)syscall(SYS_gettid);
     t->last_end = mrl_now();
-    if (inherited) {
+    if (!inherited) {
+        t->begin_tick = t->last_tick = t->last_end;
+    } else {
         uint64_t at = mrl_head(t);
         mrl_slot(t, at)->record = (struct mrl_record){.start = t->last_end, .peer = MRL_NO_PEER, .kind = MRL_BEGIN};
         atomic_store_explicit(&t->head, at + 1, memory_order_release);

@@ -131,8 +131,20 @@ static void begin(struct mrl_instant before, uint64_t init_ticks)
     }
     if (rank == 0)
         choose_directory(directory, sizeof directory);
-    if (!mrl_transport_broadcast(directory, sizeof directory) || !mrl_requests_begin() || !mrl_begin(directory, rank, ranks))
+    if (!mrl_transport_broadcast(directory, sizeof directory))
         return;
+    enum { NO_MEMORY = INT32_MAX };
+    int32_t trouble = mrl_requests_begin() && mrl_begin(directory, rank, ranks) ? mrl.file_error : NO_MEMORY;
+    if (!mrl_transport_most(&trouble))
+        return;
+    if (trouble == NO_MEMORY) {
+        mrl_say("there is no memory for records, so nothing is measured");
+        mrl_store_remove();
+        return;
+    }
+    if (trouble)
+        mrl_say("cannot write to %s: %s; records are kept in memory only", directory, strerror(trouble));
+    mrl.file_error = trouble;
     mrl_describe(init_ticks, provided);
     mrl_fortran_begin();
     mrl_comms_begin();
@@ -182,17 +194,21 @@ static bool end(uintptr_t site)
 {
     if (!mrl.on)
         mrl_phase(1);
-    struct mrl_thread *t = mrl_enter();
-    if (!t)
-        return false;
-    mrl_close_regions(t);
-    struct mrl_call c = {.peer = MRL_NO_PEER, .start = mrl_start(t), .comm = mrl_comm(t, mrl_abi.comm_world)};
+    struct mrl_thread *t = mrl_enter(); /* none for a thread that found no room */
+    struct mrl_call c = {.peer = MRL_NO_PEER};
+    if (t) {
+        mrl_close_regions(t);
+        c.start = mrl_start(t);
+        c.comm = mrl_comm(t, mrl_abi.comm_world);
+    }
     mrl_transport_patience(0);
     bool together = mrl_transport_meet();
-    c.end = mrl_stop(t, c.start);
-    c.path = mrl_path(t, MRL_FN_MPI_Finalize, site);
-    mrl_commit(t, mrl_write(t, &c));
-    mrl_stop_recording(c.end);
+    if (t) {
+        c.end = mrl_stop(t, c.start);
+        c.path = mrl_path(t, MRL_FN_MPI_Finalize, site);
+        mrl_commit(t, mrl_write(t, &c));
+    }
+    mrl_stop_recording(t ? c.end : mrl_now());
 
     mrl_transport_patience(mrl.settings.deadline);
     bool core = mrl_core_ready_to_merge();

@@ -20,6 +20,8 @@ void mrl_transport_patience(int64_t seconds);
 bool mrl_transport_broadcast(void *data, uint32_t size);
 /* Returns when all ranks have called it, or one is known never to. False: not all have. */
 bool mrl_transport_meet(void);
+/* The largest of all ranks' values, from 0 up, for all. False: broken. */
+bool mrl_transport_most(int32_t *value);
 /* A rank without a core takes part in the gathering by passing on what it gets. */
 bool mrl_transport_relay(void);
 

@@ -23,6 +23,9 @@ const (
 	// LeastShare is what a finding must cost to be worth reading: a gain below 5 % is lost in the difference
 	// between two runs of the same program on most machines.
 	LeastShare = 0.05
+	// LeastSeconds of core time: less is a scheduler's time slice or two, which any rank may win or lose between
+	// the beginning and the end of a run.
+	LeastSeconds = 0.005
 	// MPIShare: POP calls a communication efficiency below 80 % worth looking into.
 	MPIShare = 0.20
 	// Explained: when other findings account for this part of the time in MPI, that time is not a finding of
@@ -60,12 +63,12 @@ func Find(r *run.Run) []run.Finding {
 		return findings
 	}
 	for _, rule := range []func(*facts) *run.Finding{imbalance, polling, tinyMessages, dominantCollective} {
-		if finding := rule(f); finding != nil {
+		if finding := rule(f); finding != nil && finding.Seconds >= LeastSeconds {
 			findings = append(findings, *finding)
 			f.explained += finding.Seconds
 		}
 	}
-	if finding := timeInMPI(f); finding != nil {
+	if finding := timeInMPI(f); finding != nil && finding.Seconds >= LeastSeconds {
 		findings = append(findings, *finding)
 	}
 	slices.SortStableFunc(findings, func(a, b run.Finding) int { return cmp.Compare(b.Share, a.Share) })
@@ -97,11 +100,11 @@ func (f *facts) finding(id string, lost float64) *run.Finding {
 	return &run.Finding{ID: id, Seconds: lost, Share: lost / f.core, Confidence: "high"}
 }
 
-// nodes of the given kinds below the thread that called MPI_Init.
+// nodes of a kind below the thread that called MPI_Init; calls may have taken no time that a clock shows.
 func (f *facts) nodes(kind callgraph.Kind) []*run.Node {
 	var list []*run.Node
 	f.r.Root().Walk(func(n *run.Node, _ int) bool {
-		if n.Kind == kind.String() && n.Exclusive.Sum > 0 {
+		if n.Kind == kind.String() {
 			list = append(list, n)
 		}
 		return true

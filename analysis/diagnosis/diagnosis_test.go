@@ -63,6 +63,11 @@ var ailments = []struct {
 			r.Barrier(20, 3*ms/10-extra)
 		})
 	}},
+	{name: "the same in a few milliseconds", ranks: 4, cores: 4, script: func(r *rank) {
+		extra := uint64(r.Rank/3) * ms
+		r.Compute(ms + extra)
+		r.Barrier(20, ms-extra)
+	}},
 	{name: "polling", ranks: 2, cores: 2, script: func(r *rank) {
 		analysistest.Steps(100, func() {
 			r.Compute(ms)
@@ -83,6 +88,12 @@ var ailments = []struct {
 		analysistest.Steps(100, func() {
 			r.Compute(ms)
 			analysistest.Steps(100, func() { r.Send(50, 1-r.Rank, 8, 1000); r.Recv(51, 1-r.Rank, 8, 1000) })
+		})
+	}, want: []string{"tiny-messages"}, share: 1. / 6, where: "MPI_Send in main (main.c:50)"},
+	{name: "tiny messages, paid where they are waited for", ranks: 2, cores: 2, script: func(r *rank) {
+		analysistest.Steps(100, func() {
+			r.Compute(ms)
+			analysistest.Steps(100, func() { r.Send(50, 1-r.Rank, 8, 0); r.Recv(51, 1-r.Rank, 8, 2000) })
 		})
 	}, want: []string{"tiny-messages"}, share: 1. / 6, where: "MPI_Send in main (main.c:50)"},
 	{name: "the same in large messages", ranks: 2, cores: 2, script: func(r *rank) {

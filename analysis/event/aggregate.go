@@ -151,7 +151,7 @@ func (a *Aggregator) find(kind EntryKind, key, bytes uint64) uint32 {
 		}
 	}
 	i := a.t.entries
-	if i >= entriesMax-entriesSpared && key != overflowNode {
+	if i >= a.most()-entriesSpared && key != overflowNode {
 		// Full: what is new shares one entry per kind, and is counted.
 		a.t.entriesLost++
 		return a.find(kind, overflowNode, 0)
@@ -176,6 +176,14 @@ func (a *Aggregator) find(kind EntryKind, key, bytes uint64) uint32 {
 		a.insert(i)
 	}
 	return i
+}
+
+// most is how many entries there can be.
+func (a *Aggregator) most() uint32 {
+	if a.t.entriesFull != 0 {
+		return max(min(a.t.entriesReady, entriesMax), entriesSpared)
+	}
+	return entriesMax
 }
 
 func (a *Aggregator) insert(i uint32) {
@@ -215,7 +223,7 @@ const (
 const perRecord = 4
 
 // Consume aggregates the records from `consumed` up to `head`. MoreEntries asks for more storage behind
-// the entries (thread.entriesReady) and to be called again.
+// the entries (thread.entriesReady), or for thread.entriesFull to be set, and to be called again.
 func (a *Aggregator) Consume() Status {
 	head := atomic.LoadUint64(&a.t.head)
 	at := max(atomic.LoadUint64(&a.t.consumed), atomic.LoadUint64(&a.t.spilled))
@@ -268,7 +276,7 @@ func (a *Aggregator) consume(ring *[records]record, at, head uint64) Status {
 			a.begin()
 		}
 		room := undoMax - t.undoCount
-		if t.entriesReady < entriesMax {
+		if t.entriesReady < entriesMax && t.entriesFull == 0 {
 			room = min(room, t.entriesReady-min(t.entriesReady, t.entries))
 		}
 		if room < perRecord {

@@ -335,6 +335,7 @@ type thread struct {
 	consumer       uint32
 	mainThread     uint32
 	owned, owners  uint32
+	entriesFull    uint32
 	osTID          uint64
 	beginTick      uint64
 }

@@ -152,7 +152,7 @@ func (p *Process) ConsumeSpilled(i int, file io.ReaderAt) (Status, error) {
 // GiveRoom says that storage for all entries of the i-th thread exists.
 func (p *Process) GiveRoom(i int) {
 	if i < len(p.threads) && p.threads[i] != nil {
-		p.threads[i].t.entriesReady = entriesMax
+		p.threads[i].t.entriesReady, p.threads[i].t.entriesFull = entriesMax, 0
 	}
 }
 

@@ -22,7 +22,7 @@ func NewWriter(rank, ranks int) *Writer {
 	copy(h.Magic[:], magic)
 	h.Version, h.HeaderSize = version, uint32(unsafe.Sizeof(Header{}))
 	h.Rank, h.Ranks = int32(rank), int32(ranks)
-	h.ClockKind, h.TicksPerSecond = ClockExternal, 1e9
+	h.ClockKind, h.TicksPerSecond = ClockMonotonic, 1e9
 	h.State = Finalized
 	h.Strings, h.Comms = 1, 1
 	h.Nodes = overflowNode + 1

@@ -366,8 +366,12 @@ func conditions(r *Run) []Note {
 	if text, count := untimely(r.PerRank); count > 0 {
 		list = append(list, Note{"ended", text, count})
 	}
+	simulated := slices.Contains(r.Clocks, "external")
+	if simulated {
+		list = append(list, Note{"time-simulated", "times are those of a simulated MPI, not of this machine", 0})
+	}
 	for _, h := range r.Hosts {
-		if h.Cores > 0 && h.Ranks > h.Cores {
+		if !simulated && h.Cores > 0 && h.Ranks > h.Cores {
 			list = append(list, Note{"ranks-outnumber-cores", fmt.Sprintf(
 				"%d ranks share %d %s on %s; they waited for a core for %.0f %% of the time, which counts neither as useful nor as imbalance",
 				h.Ranks, h.Cores, words.Plural(h.Cores, "core", "cores"), h.Name, 100*(1-r.Efficiency.CoreAvailability)), uint64(h.Ranks - h.Cores)})

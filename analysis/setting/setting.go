@@ -43,7 +43,7 @@ var Table = []Setting{
 	{Key: "callpath", Kind: Choice, Preset: "site", Choices: []string{"off", "site"},
 		Doc: "tell MPI calls apart by call site (site), or by function and region only (off)"},
 	{Key: "clock", Kind: Choice, Preset: "auto", Choices: []string{"auto", "tsc", "monotonic", "external"},
-		Doc: "clock to time with; external is a simulated MPI's own"},
+		Doc: "clock to time with; external is a simulated MPI's own, which auto takes where there is one"},
 	{Key: "spill", Kind: Number, Preset: "256", Least: 0, Most: 1 << 20, Value: "MIB",
 		Doc: "most raw records kept on disk per thread while the analysis core cannot be opened"},
 	{Key: "deadline", Kind: Number, Preset: "60", Least: 1, Most: 86400, Value: "SECONDS",

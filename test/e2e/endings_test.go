@@ -130,7 +130,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	const ranks = 2
 	each(t, func(t *testing.T, mpi *library) {
 		program := mpi.compile(t, "endings")
-		for i := range rounds(4, 100) {
+		for i := range scale(4, 100) {
 			scratch := t.TempDir()
 			directory, account := filepath.Join(scratch, "run"), filepath.Join(scratch, "account")
 			job := start(t, mpi.launch(ranks, artifact(t, "marple"), "exec", "--out", directory, "--", program, account, "loop"))

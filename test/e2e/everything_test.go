@@ -174,7 +174,8 @@ func TestEveryFunction(t *testing.T) {
 	each(t, func(t *testing.T, mpi *library) {
 		program := mpi.everything(t)
 		directory := t.TempDir()
-		measured, r := mpi.measured(t, command{}, everythingRanks, []string{program, directory})
+		c, account := mpi.counting(t, command{})
+		measured, r := mpi.measured(t, c, everythingRanks, []string{program, directory})
 		require.Zero(t, r.code, r.stderr)
 		want, got := expected(t, directory, everythingRanks), found(measured)
 
@@ -192,6 +193,7 @@ func TestEveryFunction(t *testing.T) {
 			differences("communicator", want.communicators, got.communicators), differences("peers", want.peers, got.peers))
 		assert.Empty(t, wrong, strings.Join(wrong, "\n"))
 		assert.Equal(t, want.members, got.members, "members of communicators")
+		assert.Equal(t, account().toRecord(readTable(t)), recorded(t, measured), "an independent counter")
 		assert.Empty(t, measured.NotSeen)
 	})
 }

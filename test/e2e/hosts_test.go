@@ -125,7 +125,7 @@ func (h host) test(t *testing.T, mpi *library, program string) {
 		return
 	}
 	measured := readRun(t, directory)
-	assert.Equal(t, made, calls(measured, "MPI_Sendrecv"))
+	assert.Equal(t, made, function(measured, "MPI_Sendrecv").Calls)
 	for _, note := range measured.NotSeen {
 		assert.Equal(t, "other-threads", note.ID, note.Text)
 	}
@@ -148,15 +148,6 @@ func steps(t *testing.T, stdout string) uint64 {
 	}
 	require.Equal(t, hostRanks, ranks, stdout)
 	return sum
-}
-
-func calls(r *run.Run, name string) uint64 {
-	for _, f := range r.Functions {
-		if f.Name == name {
-			return f.Calls
-		}
-	}
-	return 0
 }
 
 // regions expects each rank to have entered region "part" so many times.

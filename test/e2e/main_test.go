@@ -32,10 +32,15 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	os.RemoveAll(counters.directory)
+	os.Exit(code)
 }
 
 func prepare() (err error) {
+	if counters.directory, err = os.MkdirTemp("", "marple-counters-"); err != nil {
+		return err
+	}
 	if top, err = filepath.Abs("../.."); err != nil {
 		return err
 	}
@@ -92,12 +97,13 @@ func missing(t *testing.T, what string) {
 	t.Skipf("%s is not installed", what)
 }
 
-// rounds is how often something random is tried: MARPLE_LONG=1 (make test-long) tries more.
-func rounds(short, long int) int {
+// scale is how large a program is made, or how often something random is tried: MARPLE_LONG=1 (make test-long)
+// asks for more.
+func scale(usual, long int) int {
 	if os.Getenv("MARPLE_LONG") == "1" {
 		return long
 	}
-	return short
+	return usual
 }
 
 // A library is an MPI library with its compiler and launcher.
@@ -128,7 +134,7 @@ func each(t *testing.T, test func(t *testing.T, mpi *library)) {
 
 // tool is the full name of one of the library's commands.
 func (m *library) tool(name string) string {
-	if m == mock {
+	if m.name == mock.name {
 		return filepath.Join(build, "mock", "bin", name)
 	}
 	path, err := exec.LookPath(name)
@@ -185,10 +191,12 @@ type result struct {
 	stdout, stderr string
 }
 
-// a command to run: where, with which variables beside those of the test, and with what to measure.
+// a command to run: where, with which variables beside those of the test, for how long at most; and what
+// stands between the launcher and the program, or marple.
 type command struct {
 	directory   string
 	environment []string
+	before      []string
 	limit       time.Duration
 }
 

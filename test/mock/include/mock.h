@@ -19,8 +19,8 @@ void mock_compute(uint64_t ns) __attribute__((weak));
 /* This rank's clock in ns: virtual time, or CLOCK_MONOTONIC in real time. */
 uint64_t mock_now(void) __attribute__((weak));
 
-/* The same clock for tools. No call to the server: it works before MPI_Init,
- * when virtual time is 0, and after MPI_Finalize. */
+/* Virtual time for tools, and UINT64_MAX in real time. No call to the server: it
+ * works before MPI_Init, when virtual time is 0, and after MPI_Finalize. */
 uint64_t marple_clock_external(void) __attribute__((weak));
 
 #if defined(__cplusplus)

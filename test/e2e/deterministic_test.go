@@ -1,0 +1,173 @@
+// One libmarple.so, built with no MPI, gives the same run under every MPI.
+package e2e
+
+import (
+	"debug/elf"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"marple/analysis/run"
+)
+
+// What may differ between two runs of one program, and why: names in run.json, each with what it is a field
+// of, and patterns as in a shell.
+var mayDiffer = []struct{ of, field, why string }{
+	{"*", "*_ns", "a time"},
+	{"*", "ns", "a time"},
+	{"*", "started", "a time"},
+	{"*", "share", "a share of time"},
+	{"run", "efficiency", "shares of time"},
+	{"run", "core_time", "times"},
+	{"run", "findings", "about times"},
+	{"run", "conditions", "about times"},
+	{"run", "clocks", "the machine's, or the simulation's"},
+	{"run", "hosts", "where it ran"},
+	{"per_rank", "host", "where it ran"},
+	{"run", "mpi", "the library"},
+	{"run", "modules", "the executable's path and build id: there is one for each library"},
+	{"call_graph", "module", "the executable"},
+	{"call_graph", "offset", "a call site's address in it"},
+	{"call_graph", "id", "a hash of call sites' addresses"},
+	{"call_graph", "from", "such a hash"},
+	{"call_graph", "to", "such a hash"},
+}
+
+// Statistics of times: how many times there were stays.
+var statistics = []string{"exclusive_ns", "inclusive_ns", "call_ns"}
+
+// Call-graph nodes that are there only when they have taken time.
+var onlyTime = []string{"off-core", "marple"}
+
+// comparable is a run as JSON without what may differ, lists whose order depends on times in another order.
+func comparable(t *testing.T, r *run.Run) string {
+	t.Helper()
+	data, err := r.Encode()
+	require.NoError(t, err)
+	var value any
+	require.NoError(t, json.Unmarshal(data, &value))
+	out, err := json.MarshalIndent(without(value, "run"), "", " ")
+	require.NoError(t, err)
+	return string(out)
+}
+
+func without(value any, of string) any {
+	switch v := value.(type) {
+	case map[string]any:
+		left := map[string]any{}
+		for field, value := range v {
+			inner := field
+			if field == "children" {
+				inner = of
+			}
+			switch stat, isStat := value.(map[string]any); {
+			case isStat && slices.Contains(statistics, field):
+				left[field] = stat["n"]
+			case !differs(of, field):
+				left[field] = without(value, inner)
+			}
+		}
+		return left
+	case []any:
+		left := []any{}
+		for _, value := range v {
+			if node, ok := value.(map[string]any); ok && of == "call_graph" && slices.Contains(onlyTime, fmt.Sprint(node["kind"])) {
+				continue
+			}
+			left = append(left, without(value, of))
+		}
+		slices.SortFunc(left, func(a, b any) int { return strings.Compare(asText(a), asText(b)) })
+		return left
+	}
+	return value
+}
+
+func asText(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+func differs(of, field string) bool {
+	return slices.ContainsFunc(mayDiffer, func(d struct{ of, field, why string }) bool {
+		owner, _ := path.Match(d.of, of)
+		name, _ := path.Match(d.field, field)
+		return owner && name
+	})
+}
+
+func TestTheSameRunEverywhere(t *testing.T) {
+	for _, ranks := range []int{2, 3, scale(4, 7)} {
+		t.Run(fmt.Sprint(ranks, " ranks"), func(t *testing.T) {
+			want, from := "", ""
+			same := func(mpi string, r *run.Run) {
+				got := comparable(t, r)
+				if want == "" {
+					want, from = got, mpi
+				}
+				assert.Equal(t, want, got, "%s and %s", from, mpi)
+			}
+			for _, mpi := range libraries {
+				if mpi.tool(mpi.cc) == "" {
+					t.Logf("without %s, which is not installed", mpi.name)
+					require.NotEqual(t, "1", os.Getenv("CI"))
+					continue
+				}
+				program := []string{mpi.compile(t, "deterministic"), fmt.Sprint(scale(3, 30))}
+				measured, r := mpi.measured(t, command{}, ranks, program)
+				require.Zero(t, r.code, r.stderr)
+				require.Empty(t, measured.NotSeen)
+				same(mpi.name, measured)
+				if mpi == mock {
+					same("mock, on its virtual clock", mock.virtual(t, command{}, ranks, program))
+				}
+			}
+			for _, what := range []string{`"phase 11"`, `"overlapped"`, `"twin"`, `"MPI_Waitany"`, `"name": "MPI_Ibcast"`, `"function": "persistent"`} {
+				assert.Contains(t, want, what, "a comparison of nothing proves nothing")
+			}
+		})
+	}
+}
+
+// The library that all of them have loaded is built of the C library alone.
+func TestTheLibraryIsBuiltWithoutMPI(t *testing.T) {
+	file, err := elf.Open(artifact(t, "libmarple.so"))
+	require.NoError(t, err)
+	defer file.Close()
+	needed, err := file.ImportedLibraries()
+	require.NoError(t, err)
+	for _, library := range needed {
+		assert.Contains(t, []string{"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0"}, library)
+	}
+	undefined, err := file.ImportedSymbols()
+	require.NoError(t, err)
+	for _, symbol := range undefined {
+		assert.NotRegexp(t, `(?i)^_*p?mpi_`, symbol.Name, "is looked up at run time, or not at all")
+	}
+
+	var sources []string
+	line := []string{"-M", "-D_GNU_SOURCE"}
+	for _, directory := range []string{filepath.Join(top, "cshim"), filepath.Join(top, "pmpi"), filepath.Join(build, "gen")} {
+		some, err := filepath.Glob(filepath.Join(directory, "*.c"))
+		require.NoError(t, err)
+		sources = append(sources, some...)
+		line = append(line, "-I"+directory)
+	}
+	require.Greater(t, len(sources), 15)
+	line = append(line, sources...)
+	included, err := exec.Command("gcc", line...).Output()
+	require.NoError(t, err)
+	assert.Contains(t, string(included), "stdio.h")
+	assert.NotRegexp(t, `/mpi[^/ ]*\.h`, string(included))
+}
