@@ -83,7 +83,8 @@ func (m *library) counting(t *testing.T, c command) (counted command, account fu
 }
 
 // Measured functions that are not recorded as calls.
-var notRecorded = map[string]bool{"MPI_Init": true, "MPI_Init_thread": true, "MPI_Abort": true, "MPI_Pcontrol": true, "MPI_Comm_set_name": true}
+var notRecorded = map[string]bool{"MPI_Init": true, "MPI_Init_thread": true, "MPI_Abort": true, "MPI_Pcontrol": true, "MPI_Comm_set_name": true,
+	"MPI_Session_init": true, "MPI_Session_finalize": true}
 
 // toRecord leaves those calls that Marple records.
 func (c calls) toRecord(functions table) calls {
