@@ -328,7 +328,7 @@ bool mrl_core_stack_suffices(void)
 /* Storage for as many aggregates again. False: there is no more. */
 static bool more_entries(struct mrl_thread *t)
 {
-    uint32_t more = t->entries_ready ? t->entries_ready : 512;
+    uint32_t more = t->entries_ready;
     if (t->entries_ready + more > MRL_ENTRIES)
         more = MRL_ENTRIES - t->entries_ready;
     uint64_t entries = MRL_THREADS_AT + t->index * (uint64_t)MRL_THREAD_SPAN + MRL_ENTRIES_AT;

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #define STEP 65536u /* files grow by this much at least */
+#define FIRST_ENTRIES 512u /* of a thread: 64 KiB */
 #define NODES_SPARE 1024u /* nodes kept back for calls whose own path finds no room */
 
 struct arena {
@@ -108,10 +109,17 @@ static char *map_file(const char *directory, int rank)
     int fd = open(mrl.file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0)
         return NULL;
+    /* What every run needs. With less there is no use in a file. */
+    static const struct {
+        uint64_t at, bytes;
+    } parts[] = {
+        {0, MRL_HEADER_SIZE}, {MRL_STRINGS_AT, STEP}, {MRL_NODES_AT, STEP}, {MRL_COMMS_AT, STEP}, {MRL_MODULES_AT, MRL_MODULES_MAX * 64u},
+        {MRL_MEMBERS_AT, STEP}, {MRL_LOST_AT, MRL_THREADS_AT - MRL_LOST_AT}, {MRL_THREADS_AT, MRL_ENTRIES_AT + FIRST_ENTRIES * MRL_ENTRY_SIZE},
+    };
     char *base = NULL;
-    int failed = ftruncate(fd, MRL_THREADS_AT) ? errno : posix_fallocate(fd, 0, MRL_HEADER_SIZE);
-    if (!failed)
-        failed = posix_fallocate(fd, MRL_LOST_AT, MRL_THREADS_AT - MRL_LOST_AT);
+    int failed = 0;
+    for (size_t i = 0; !failed && i < sizeof parts / sizeof *parts; i++)
+        failed = posix_fallocate(fd, (off_t)parts[i].at, (off_t)parts[i].bytes);
     if (!failed) {
         base = mmap(NULL, MRL_THREADS_AT, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         failed = base == MAP_FAILED ? errno : 0;
@@ -179,7 +187,7 @@ void mrl_store_remove(void)
     }
 }
 
-/* Storage for one more thread: everything but its aggregates, which grow on demand. */
+/* Storage for one more thread. Its aggregates grow on demand; a reader of none at all would find a hole. */
 struct mrl_thread *mrl_store_thread(uint32_t *index)
 {
     uint32_t i = atomic_fetch_add(&mrl.header->threads, 1);
@@ -191,7 +199,7 @@ struct mrl_thread *mrl_store_thread(uint32_t *index)
     uint64_t at = MRL_THREADS_AT + i * (uint64_t)MRL_THREAD_SPAN;
     if (mrl.in_file) {
         /* Its last byte makes the file long enough. Never ftruncate: another thread may have extended it further. */
-        bool room = size_allowed(at + MRL_THREAD_SPAN) && mrl_store_extend(at, MRL_ENTRIES_AT) &&
+        bool room = size_allowed(at + MRL_THREAD_SPAN) && mrl_store_extend(at, MRL_ENTRIES_AT + FIRST_ENTRIES * MRL_ENTRY_SIZE) &&
                     mrl_store_extend(at + MRL_THREAD_SPAN - 1, 1);
         int fd = room ? open(mrl.file, O_RDWR | O_CLOEXEC) : -1;
         if (fd >= 0) {
@@ -208,6 +216,7 @@ struct mrl_thread *mrl_store_thread(uint32_t *index)
     /* Faults now, not between two events. */
     for (uint32_t page = 0; page < MRL_UNDO_AT; page += 4096)
         ((volatile char *)block)[page] = 0;
+    ((struct mrl_thread *)block)->entries_ready = FIRST_ENTRIES;
     *index = i;
     return block;
 }
