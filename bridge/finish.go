@@ -60,6 +60,7 @@ func (m mpi) Receive(from int) ([]byte, error) {
 
 //export marple_core_gather
 func marple_core_gather(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C.int) {
+	guarded()
 	defer guard(&result)
 	s := find(handle)
 	if s == nil || f == nil || f.base == nil || f.size < event.TablesSize {
@@ -86,6 +87,7 @@ func marple_core_gather(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 
 //export marple_core_conclude
 func marple_core_conclude(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C.int) {
+	guarded()
 	defer guard(&result)
 	s := find(handle)
 	if s == nil || s.merged == nil || f == nil {

@@ -58,6 +58,9 @@ func find(handle unsafe.Pointer) *session {
 	return s
 }
 
+// guarded makes a fault in memory that is not Go's, such as a mapped file on a full disk, a panic too.
+func guarded() { debug.SetPanicOnFault(true) }
+
 // guard turns a panic into an answer.
 func guard(result *C.int) {
 	if recover() != nil {
@@ -67,6 +70,7 @@ func guard(result *C.int) {
 
 //export marple_core_open
 func marple_core_open(version C.uint32_t, base unsafe.Pointer, size C.uint64_t) (handle unsafe.Pointer) {
+	guarded()
 	defer func() { recover() }()
 	if version != C.MRL_CORE_VERSION || base == nil || size < event.TablesSize {
 		return nil
@@ -79,6 +83,7 @@ func marple_core_open(version C.uint32_t, base unsafe.Pointer, size C.uint64_t) 
 
 //export marple_core_consume
 func marple_core_consume(handle unsafe.Pointer, index C.uint32_t, block unsafe.Pointer, size C.uint64_t, spill *C.char) (result C.int) {
+	guarded()
 	defer guard(&result)
 	s := find(handle)
 	if s == nil || block == nil || size < event.ThreadSpan || int(index) >= len(s.consumer) {

@@ -66,11 +66,14 @@ bool mrl_threads_begin(void)
 
 MRL_COLD struct mrl_thread *mrl_attach(void)
 {
-    if (!mrl.started || mrl.stopped)
+    static _Thread_local bool refused; /* at each call again would take time, and be counted */
+    if (!mrl.started || mrl.stopped || refused)
         return NULL;
     struct mrl_thread *t = inherit();
-    if (!t && !(t = create()))
+    if (!t && !(t = create())) {
+        refused = true;
         return NULL;
+    }
     bool inherited = t->owners++ > 0;
     t->where = MRL_ROOT_NODE;
     t->bad_exits += t->depth;

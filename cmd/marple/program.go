@@ -26,6 +26,9 @@ func look(path, library string) program {
 		}
 		path = interpreter
 	}
+	if isSelf(path) { // which will look itself at what it is to start
+		return program{}
+	}
 	file, err := elf.Open(path)
 	if err != nil {
 		return program{}
@@ -44,6 +47,12 @@ func look(path, library string) program {
 		return program{why: "gains privileges when it starts (set-user-ID, set-group-ID or capabilities)"}
 	}
 	return program{}
+}
+
+func isSelf(path string) bool {
+	a, errA := os.Stat(path)
+	b, errB := os.Stat("/proc/self/exe")
+	return errA == nil && errB == nil && os.SameFile(a, b)
 }
 
 // interpreter is what the first line of a script names; empty for what is no script.

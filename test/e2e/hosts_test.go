@@ -3,10 +3,14 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -164,4 +168,384 @@ func regions(each uint64) func(*testing.T, *run.Run) {
 		}
 		assert.Equal(t, each*hostRanks, entered, "entries of region part")
 	}
+}
+
+// measuredHost runs a host that has no modes, or whose command line is another one, and returns what was measured.
+func (m *library) measuredHost(t *testing.T, c command, program ...string) (*run.Run, result) {
+	t.Helper()
+	measured, r := m.measured(t, c, hostRanks, program)
+	require.Zero(t, r.code, "%s\n%s", r.stdout, r.stderr)
+	assert.True(t, r.reported())
+	assert.Equal(t, steps(t, r.stdout), function(measured, "MPI_Sendrecv").Calls)
+	return measured, r
+}
+
+func eachReal(t *testing.T, test func(t *testing.T, mpi *library)) {
+	for _, mpi := range []*library{openMPI, mpich} {
+		t.Run(mpi.name, func(t *testing.T) {
+			mpi.need(t)
+			test(t, mpi)
+		})
+	}
+}
+
+func TestHostsThreadLevels(t *testing.T) {
+	eachReal(t, func(t *testing.T, mpi *library) {
+		program := mpi.host(t, "plain")
+		for level, name := range []string{"single", "funneled", "serialized", "multiple"} {
+			measured, _ := mpi.measuredHost(t, command{}, program, fmt.Sprint(level))
+			assert.Equal(t, name, measured.ThreadLevel)
+		}
+	})
+}
+
+// An error is the library's to deal with: Open MPI ends the program, MPICH tells it.
+func TestHostsInitTwice(t *testing.T) {
+	eachReal(t, func(t *testing.T, mpi *library) {
+		program := mpi.host(t, "twice")
+		bare := command{}.run(t, mpi.launch(hostRanks, program)...)
+		directory := filepath.Join(t.TempDir(), "run")
+		r := command{}.run(t, mpi.launch(hostRanks, artifact(t, "marple"), "exec", "--out", directory, program)...)
+		assert.Equal(t, bare.code, r.code)
+		assert.Equal(t, lines(bare.stdout), lines(r.stdout))
+		if bare.code == 0 {
+			assert.Equal(t, steps(t, r.stdout), function(readRun(t, directory), "MPI_Sendrecv").Calls)
+		}
+	})
+}
+
+// lines counts each line of an output, wherever it stands.
+func lines(text string) map[string]int {
+	count := map[string]int{}
+	for _, line := range strings.Split(text, "\n") {
+		count[line]++
+	}
+	return count
+}
+
+// Each world has a run of its own: parents and children, started by hand or by a preloaded launcher.
+func TestDynamicProcesses(t *testing.T) {
+	eachReal(t, func(t *testing.T, mpi *library) {
+		program := mpi.host(t, "spawn")
+		bare := command{}.run(t, mpi.launch(hostRanks, program, program)...)
+		if strings.Contains(bare.stderr, "Error in spawn call") {
+			t.Skip("this MPI cannot start processes, with or without Marple")
+		}
+		require.Zero(t, bare.code, bare.stderr)
+		marple, out := artifact(t, "marple"), filepath.Join(t.TempDir(), "run")
+		again := command{directory: t.TempDir()}
+		for name, r := range map[string]result{
+			"exec": again.run(t, mpi.launch(hostRanks, marple, "exec", "--out", out, program, marple, "exec", "--out", out, program)...),
+			"preloaded": command{directory: filepath.Dir(out), environment: []string{"LD_PRELOAD=" + artifact(t, "libmarple.so"),
+				"MARPLE_OUT=" + out + "-preloaded"}}.run(t, mpi.launch(hostRanks, program, program)...),
+		} {
+			assert.Zero(t, r.code, "%s: %s", name, r.stderr)
+			assert.Equal(t, lines(bare.stdout), lines(r.stdout), name)
+			assert.Empty(t, r.said(), name)
+		}
+		for _, directory := range []string{out, out + "-preloaded"} {
+			var made []uint64
+			for _, world := range []string{directory, directory + "-2"} {
+				measured := readRun(t, world)
+				assert.Equal(t, hostRanks, measured.Measured)
+				made = append(made, function(measured, "MPI_Sendrecv").Calls)
+			}
+			assert.ElementsMatch(t, []uint64{2 * 10000, 2 * 5000}, made, "parents and children")
+		}
+	})
+}
+
+// Without a world the ranks' records are kept, and merged afterwards.
+func TestSessions(t *testing.T) {
+	mpich.need(t)
+	program := mpich.host(t, "sessions")
+	c := command{directory: t.TempDir()}
+	for round, flags := range [][]string{{"--out", "run"}, {"--out", "run"}, {}} {
+		line := append([]string{artifact(t, "marple"), "exec"}, flags...)
+		r := c.run(t, mpich.launch(hostRanks, append(line, program)...)...)
+		require.Zero(t, r.code, r.stderr)
+		require.Len(t, r.said(), 1, r.stderr)
+		directory := strings.Fields(r.said()[0][strings.Index(r.said()[0], "marple recover"):])[2]
+		assert.Equal(t, round == 1, strings.HasSuffix(directory, "run-2"), "a directory of its own: %s", directory)
+		recovered := command{}.run(t, artifact(t, "marple"), "recover", directory)
+		require.Zero(t, recovered.code, recovered.stderr)
+		measured := readRun(t, directory)
+		assert.Equal(t, hostRanks, measured.Measured)
+		assert.Equal(t, steps(t, r.stdout), function(measured, "MPI_Sendrecv").Calls)
+		for _, rank := range measured.PerRank {
+			assert.Equal(t, "finalized", rank.Ended)
+		}
+		for _, p := range measured.Peers {
+			if p.Rank != p.To {
+				assert.EqualValues(t, 10, p.Sent)
+			}
+		}
+	}
+}
+
+// Another PMPI tool sees what it sees without Marple, and Marple sees everything, in whatever order they are
+// loaded, even if the tool is part of the program.
+func TestOtherTools(t *testing.T) {
+	eachReal(t, func(t *testing.T, mpi *library) {
+		ours, plain, source := artifact(t, "libmarple.so"), mpi.host(t, "plain"), apps("hosts/tool.c")
+		tool := mpi.host(t, "tool", "-shared", "-fPIC")
+		whole := mpi.host(t, "tool", "-shared", "-fPIC", "-DTOOL_INIT", "-Wl,-z,relro,-z,now")
+		for _, c := range []struct {
+			name, preload string
+			exec          bool
+			program       string
+		}{
+			{"before exec", tool, true, plain},
+			{"after", ours + ":" + tool, false, plain},
+			{"before", tool + ":" + ours, false, plain},
+			{"before, with MPI_Init", whole + ":" + ours, false, plain},
+			{"part of the program", ours, false, mpi.host(t, "plain", source)},
+			{"part of the program, with MPI_Init", ours, false, mpi.host(t, "plain", source, "-DTOOL_INIT")},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				directory := filepath.Join(t.TempDir(), "run")
+				line := []string{"env", "LD_PRELOAD=" + c.preload, "MARPLE_OUT=" + directory}
+				if c.exec {
+					line = append(line, artifact(t, "marple"), "exec")
+				}
+				r := command{}.run(t, mpi.launch(hostRanks, append(line, c.program)...)...)
+				require.Zero(t, r.code, r.stderr)
+				assert.Empty(t, r.said())
+				assert.Equal(t, hostRanks, strings.Count(r.stdout, "tool: 10000"), r.stdout)
+				measured := readRun(t, directory)
+				assert.EqualValues(t, hostRanks*10000, function(measured, "MPI_Sendrecv").Calls)
+				assert.EqualValues(t, hostRanks, function(measured, "MPI_Finalize").Calls)
+			})
+		}
+		t.Run("never called", func(t *testing.T) { // behind the MPI library, where no call comes
+			needed := mpi.host(t, "plain", "-Wl,--no-as-needed", "-l"+strings.TrimPrefix(strings.TrimSuffix(mpi.shared, ".so"), "lib"),
+				"-L"+build, "-lmarple", "-Wl,-rpath,"+build)
+			r := command{directory: t.TempDir()}.run(t, mpi.launch(hostRanks, needed)...)
+			assert.Zero(t, r.code)
+			assert.Len(t, r.said(), 1, r.stderr)
+			assert.Contains(t, r.stderr, "other functions are taken by")
+		})
+	})
+}
+
+// Sanitizers find what they find without Marple: its libraries neither stop them nor leak.
+func TestSanitizers(t *testing.T) {
+	eachReal(t, func(t *testing.T, mpi *library) {
+		for _, compiler := range []string{"gcc", "clang"} {
+			if _, err := exec.LookPath(compiler); err != nil {
+				missing(t, compiler)
+			}
+			for _, sanitizer := range []string{"address,undefined", "undefined"} {
+				t.Run(compiler+" "+sanitizer, func(t *testing.T) {
+					t.Setenv("OMPI_CC", compiler)
+					t.Setenv("MPICH_CC", compiler)
+					program := mpi.host(t, "plain", "-fsanitize="+sanitizer, "-Wno-unknown-warning-option")
+					c := command{directory: t.TempDir()}
+					bare := c.run(t, mpi.launch(hostRanks, program)...)
+					r := c.run(t, mpi.launch(hostRanks, artifact(t, "marple"), "exec", "--out", "run", program)...)
+					assert.Equal(t, bare.code, r.code)
+					assert.Equal(t, lines(bare.stdout), lines(r.stdout))
+					assert.Equal(t, summaries(bare.stderr), summaries(r.stderr), "what leaks")
+					assert.True(t, r.reported())
+					assert.EqualValues(t, hostRanks*10000, function(readRun(t, filepath.Join(c.directory, "run")), "MPI_Sendrecv").Calls)
+				})
+			}
+		}
+	})
+}
+
+// summaries are the last words of the ranks' sanitizers.
+func summaries(stderr string) map[string]int {
+	found := lines(stderr)
+	maps.DeleteFunc(found, func(line string, _ int) bool { return !strings.HasPrefix(line, "SUMMARY: ") })
+	return found
+}
+
+// What cannot be measured runs all the same, and it is said why.
+func TestProgramsThatNothingCanBePreloadedInto(t *testing.T) {
+	directory := t.TempDir()
+	source := filepath.Join(directory, "p.c")
+	require.NoError(t, os.WriteFile(source, []byte(`#include <stdio.h>
+#include <sys/auxv.h>
+int main(int argc, char **argv) { printf("%s secure %lu\n", argv[argc - 1], getauxval(AT_SECURE)); return 7; }
+`), 0o666))
+	path := func(name string) string { return filepath.Join(directory, name) }
+	cc := func(name string, flags ...string) {
+		out, err := exec.Command("gcc", append(flags, "-o", path(name), source)...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	cc("static", "-static")
+	cc("static-pie", "-static-pie")
+	cc("dynamic")
+	cc("privileged")
+	require.NoError(t, os.WriteFile(path("script"), []byte("#!"+path("static")+" option\n"), 0o777))
+	// exit(7) for i386, the smallest program of another architecture.
+	foreign := "\x7fELF\x01\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x03\x00\x01\x00\x00\x00\x54\x80\x04\x08\x34\x00\x00\x00" +
+		"\x00\x00\x00\x00\x00\x00\x00\x00\x34\x00\x20\x00\x01\x00\x28\x00\x00\x00\x00\x00" +
+		"\x01\x00\x00\x00\x00\x00\x00\x00\x00\x80\x04\x08\x00\x80\x04\x08\x60\x00\x00\x00\x60\x00\x00\x00\x05\x00\x00\x00\x00\x10\x00\x00" +
+		"\xb8\x01\x00\x00\x00\xbb\x07\x00\x00\x00\xcd\x80"
+	require.NoError(t, os.WriteFile(path("foreign"), []byte(foreign), 0o777))
+
+	for _, c := range []struct{ program, says string }{
+		{"dynamic", ""},
+		{"static", "is statically linked"},
+		{"static-pie", "is statically linked"},
+		{"script", "is statically linked"},
+		{"foreign", "is a program for another architecture"},
+		{"privileged", "gains privileges when it starts"},
+	} {
+		t.Run(c.program, func(t *testing.T) {
+			if c.program == "privileged" {
+				if os.Getuid() != 0 {
+					t.Skip("only root can give a program to somebody else")
+				}
+				require.NoError(t, os.Chmod(directory, 0o755))
+				require.NoError(t, os.Chown(path("privileged"), nobody, nobody))
+				require.NoError(t, os.Chmod(path("privileged"), os.ModeSetuid|0o755))
+			}
+			run := command{directory: directory}
+			var start *os.PathError
+			if err := exec.Command(path(c.program)).Start(); errors.As(err, &start) {
+				t.Skipf("does not run here: %v", err)
+			}
+			bare := run.run(t, "./"+c.program, "argument")
+			r := run.run(t, artifact(t, "marple"), "exec", "./"+c.program, "argument")
+			assert.Equal(t, bare.stdout, r.stdout)
+			assert.Equal(t, 7, bare.code)
+			assert.Equal(t, bare.code, r.code)
+			if c.says == "" {
+				assert.Empty(t, r.stderr)
+			} else {
+				assert.Equal(t, 1, strings.Count(r.stderr, "\n"), "one line, and none of the loader's: %s", r.stderr)
+				assert.Contains(t, r.stderr, "marple: ./"+c.program+" "+c.says)
+			}
+		})
+	}
+}
+
+const nobody = 65534
+
+// A program may lose the variables on its way; then it is not measured, and nothing else.
+func TestClearedEnvironment(t *testing.T) {
+	eachReal(t, func(t *testing.T, mpi *library) {
+		program := mpi.host(t, "cleared")
+		c := command{directory: t.TempDir()}
+		r := c.run(t, mpi.launch(hostRanks, artifact(t, "marple"), "exec", program)...)
+		assert.Zero(t, r.code, r.stderr)
+		steps(t, r.stdout)
+		assert.Empty(t, r.said())
+		assert.False(t, r.reported())
+		assert.Empty(t, entries(t, c.directory))
+	})
+}
+
+// The library is in every process that inherits it: launchers, shells, their children.
+func TestPreloadedIntoEverything(t *testing.T) {
+	eachReal(t, func(t *testing.T, mpi *library) {
+		program := mpi.host(t, "plain")
+		script := filepath.Join(t.TempDir(), "script")
+		require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\nfor i in 1 2 3; do (true); done\ndate >/dev/null | cat\nexec "+program+" \"$@\"\n"), 0o777))
+		marple, preload := artifact(t, "marple"), "LD_PRELOAD="+artifact(t, "libmarple.so")
+		for name, start := range map[string]struct {
+			environment string
+			line        []string
+		}{
+			"launcher preloaded":       {preload, mpi.launch(hostRanks, program)},
+			"launcher under exec":      {"A=B", append([]string{marple, "exec"}, mpi.launch(hostRanks, program)...)},
+			"script under exec":        {"A=B", mpi.launch(hostRanks, marple, "exec", script)},
+			"shell under exec":         {"A=B", mpi.launch(hostRanks, marple, "exec", "sh", "-c", script)},
+			"exec in a preloaded one":  {preload, mpi.launch(hostRanks, marple, "exec", script)},
+			"exec under exec, as well": {"A=B", mpi.launch(hostRanks, marple, "exec", marple, "exec", program)},
+		} {
+			t.Run(name, func(t *testing.T) {
+				c := command{directory: t.TempDir(), environment: []string{start.environment, "MARPLE_OUT=run"}}
+				r := c.run(t, start.line...)
+				require.Zero(t, r.code, r.stderr)
+				assert.Empty(t, r.said())
+				assert.Equal(t, 1, strings.Count(r.stderr, "\nEfficiency "), "one report: %s", r.stderr)
+				assert.Equal(t, []string{"run"}, entries(t, c.directory))
+				assert.Equal(t, steps(t, r.stdout), function(readRun(t, filepath.Join(c.directory, "run")), "MPI_Sendrecv").Calls)
+			})
+		}
+	})
+}
+
+// disk mounts a file system of a few KiB, or a read-only one.
+func disk(t *testing.T, options string) string {
+	t.Helper()
+	directory := t.TempDir()
+	if err := syscall.Mount("tmpfs", directory, "tmpfs", 0, options); err != nil {
+		t.Skipf("no file system can be mounted here (this needs root): %v", err)
+	}
+	t.Cleanup(func() { assert.NoError(t, syscall.Unmount(directory, 0)) })
+	return directory
+}
+
+func TestDisks(t *testing.T) {
+	eachReal(t, func(t *testing.T, mpi *library) {
+		plain, limits := mpi.host(t, "plain"), mpi.host(t, "limits")
+		exact := func(t *testing.T, r result) {
+			require.Zero(t, r.code, r.stderr)
+			assert.True(t, r.reported(), r.stderr)
+			assert.Regexp(t, fmt.Sprintf(`(?m)^MPI_Sendrecv +%d `, steps(t, r.stdout)), strings.ReplaceAll(r.stderr, ",", ""))
+		}
+		launch := func(c command, program ...string) result {
+			return c.run(t, mpi.launch(hostRanks, append([]string{artifact(t, "marple"), "exec", "--out", "run"}, program...)...)...)
+		}
+		t.Run("full from the start", func(t *testing.T) {
+			directory := disk(t, "size=64k")
+			r := launch(command{directory: directory}, plain)
+			exact(t, r)
+			assert.Contains(t, r.stderr, "No space left on device; rank 0 keeps its records in memory only")
+			assert.Contains(t, r.stderr, "No space left on device; rank 1 keeps its records in memory only")
+		})
+		t.Run("full later", func(t *testing.T) {
+			directory := disk(t, "size=8m")
+			r := launch(command{directory: directory}, limits, "disk")
+			exact(t, r)
+			assert.Empty(t, r.said(), "what the record files took is enough for what is kept")
+			measured := readRun(t, filepath.Join(directory, "run"))
+			assert.Equal(t, steps(t, r.stdout), function(measured, "MPI_Sendrecv").Calls)
+			require.Len(t, measured.NotSeen, 1)
+			assert.Equal(t, "threads-lost", measured.NotSeen[0].ID)
+			assert.EqualValues(t, hostRanks, measured.NotSeen[0].Count)
+		})
+		t.Run("read-only", func(t *testing.T) {
+			directory := disk(t, "size=64k,ro")
+			r := launch(command{directory: directory}, plain)
+			exact(t, r)
+			require.Len(t, r.said(), 1)
+			assert.Contains(t, r.said()[0], "Read-only file system")
+		})
+	})
+}
+
+// The number of threads is limited for other users than root only.
+func TestLimitedThreads(t *testing.T) {
+	eachReal(t, func(t *testing.T, mpi *library) {
+		program, directory := mpi.host(t, "limits"), filepath.Join(os.TempDir(), fmt.Sprintf("marple-host-%d", os.Getpid()))
+		require.NoError(t, os.Mkdir(directory, 0o777))
+		t.Cleanup(func() { os.RemoveAll(directory) })
+		prefix := []string{}
+		if os.Getuid() == 0 {
+			if _, err := exec.LookPath("setpriv"); err != nil {
+				missing(t, "setpriv")
+			}
+			require.NoError(t, os.Chmod(directory, 0o777))
+			for d := program; d != os.TempDir() && d != "/"; d = filepath.Dir(d) {
+				require.NoError(t, os.Chmod(d, 0o755))
+			}
+			prefix = []string{"setpriv", fmt.Sprintf("--reuid=%d", nobody), fmt.Sprintf("--regid=%d", nobody), "--clear-groups"}
+		}
+		c := command{directory: directory, environment: []string{"HOME=" + directory, "TMPDIR=" + directory}}
+		bare := c.run(t, append(prefix, mpi.launch(hostRanks, program, "processes")...)...)
+		require.Zero(t, bare.code, bare.stderr)
+		r := c.run(t, append(prefix, mpi.launch(hostRanks, artifact(t, "marple"), "exec", "--out", "run", program, "processes")...)...)
+		require.Zero(t, r.code, r.stderr)
+		require.Len(t, r.said(), 2, r.stderr)
+		assert.Contains(t, r.said()[0], "no threads can be started (ulimit -u); records are kept")
+		recovered := command{}.run(t, artifact(t, "marple"), "recover", filepath.Join(directory, "run"))
+		require.Zero(t, recovered.code, recovered.stderr)
+		assert.Equal(t, steps(t, r.stdout), function(readRun(t, filepath.Join(directory, "run")), "MPI_Sendrecv").Calls)
+	})
 }

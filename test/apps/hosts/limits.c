@@ -100,11 +100,37 @@ static void open_files(void)
     MPI_Finalize();
 }
 
+static void at_another_site(void)
+{
+    steps(1);
+}
+
+/* The disk that the records are on fills up, which is the present directory's. */
+static void disk(void)
+{
+    int provided;
+    pthread_t thread;
+    static char filler[1 << 16];
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
+    steps(1);
+    FILE *file = fopen("filler", "a");
+    setvbuf(file, NULL, _IONBF, 0);
+    while (fwrite(filler, 1, sizeof filler, file) > 0 && !ferror(file))
+        ;
+    steps(2 * MANY);
+    at_another_site();
+    pthread_create(&thread, NULL, work, NULL);
+    pthread_join(thread, NULL);
+    made -= MANY; /* nothing can be kept of a further thread, which is said */
+    MPI_Finalize();
+    fclose(file);
+}
+
 int main(int argc, char **argv)
 {
     static const struct mode modes[] = {
         {"address-space", address_space}, {"addresses-used-up", addresses_used_up}, {"processes", processes}, {"file-size", file_size}, {"file-size-before", file_size_before},
-        {"open-files", open_files}, {NULL, NULL},
+        {"open-files", open_files}, {"disk", disk}, {NULL, NULL},
     };
     return choose(modes, argc, argv);
 }
