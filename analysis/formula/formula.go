@@ -65,22 +65,23 @@ var (
 	opLog10    = &operation{name: "log10", least: 1, most: 1, apply: one(math.Log10)}
 	opLog      = &operation{name: "log", least: 1, most: 1, element: "ln", apply: one(math.Log)}
 	opSqrt     = &operation{name: "sqrt", least: 1, most: 1, element: "root", apply: one(math.Sqrt)}
+	opExp      = &operation{name: "exp", least: 1, most: 1, element: "exp", apply: one(math.Exp)}
+	opAbs      = &operation{name: "abs", least: 1, most: 1, element: "abs", apply: one(math.Abs)}
+	opMin      = &operation{name: "min", least: 1, element: "min", apply: slices.Min[[]float64]}
+	opMax      = &operation{name: "max", least: 1, element: "max", apply: slices.Max[[]float64]}
+	opLess     = &operation{symbol: "<", level: levelCompare, least: 2, most: 2, element: "lt", apply: test(func(a, b float64) bool { return a < b })}
+	opEqual    = &operation{symbol: "==", level: levelCompare, least: 2, most: 2, element: "eq", apply: test(func(a, b float64) bool { return a == b })}
 )
 
 var operations = []*operation{
-	opOr, opAnd, opAdd, opNegate, opMultiply, opDivide, opPower, opIf, opLog2, opLog10, opLog, opSqrt,
-	{symbol: "<", level: levelCompare, least: 2, most: 2, element: "lt", apply: test(func(a, b float64) bool { return a < b })},
+	opOr, opAnd, opAdd, opNegate, opMultiply, opDivide, opPower, opIf, opLog2, opLog10, opLog, opSqrt, opExp, opAbs, opMin,
+	opMax, opLess, opEqual,
 	{symbol: "<=", level: levelCompare, least: 2, most: 2, element: "leq", apply: test(func(a, b float64) bool { return a <= b })},
 	{symbol: ">", level: levelCompare, least: 2, most: 2, element: "gt", apply: test(func(a, b float64) bool { return a > b })},
 	{symbol: ">=", level: levelCompare, least: 2, most: 2, element: "geq", apply: test(func(a, b float64) bool { return a >= b })},
-	{symbol: "==", level: levelCompare, least: 2, most: 2, element: "eq", apply: test(func(a, b float64) bool { return a == b })},
 	{symbol: "!=", level: levelCompare, least: 2, most: 2, element: "neq", apply: test(func(a, b float64) bool { return a != b })},
-	{name: "exp", least: 1, most: 1, element: "exp", apply: one(math.Exp)},
-	{name: "abs", least: 1, most: 1, element: "abs", apply: one(math.Abs)},
 	{name: "floor", least: 1, most: 1, element: "floor", apply: one(math.Floor)},
 	{name: "ceil", least: 1, most: 1, element: "ceiling", apply: one(math.Ceil)},
-	{name: "min", least: 1, element: "min", apply: slices.Min[[]float64]},
-	{name: "max", least: 1, element: "max", apply: slices.Max[[]float64]},
 }
 
 func one(f func(float64) float64) func([]float64) float64 {

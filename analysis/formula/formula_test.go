@@ -76,7 +76,7 @@ func TestMistakesSayWhereAndWhat(t *testing.T) {
 		"1 +":                              `column 4: expected a number`,
 		"2 n":                              `column 3: expected an operator or the end, found "n"`,
 		"(1":                               `column 3: expected ")", found "the end"`,
-		"sin(n)":                           `column 1: no function "sin"; there are if, log2, log10, log, sqrt, exp, abs, floor, ceil, min, max`,
+		"sin(n)":                           `column 1: no function "sin"; there are if, log2, log10, log, sqrt, exp, abs, min, max, floor, ceil`,
 		"exp(1, 2)":                        `column 9: exp takes 1 argument, not 2`,
 		"exp()":                            `column 5: expected a number`,
 		"n % 2":                            `column 3: unexpected '%'`,
@@ -190,6 +190,37 @@ func TestMathMLMistakes(t *testing.T) {
 		_, err := ReadMathML([]byte(text))
 		require.ErrorContains(t, err, want, text)
 	}
+}
+
+func TestGradientsAreSlopes(t *testing.T) {
+	for _, text := range []string{
+		"c*x^2 + 3*x - 1/x", "exp(c*x)*x", "x^c", "c^x", "log(c*x)/log2(x) + log10(x)", "sqrt(x)*c", "-c*x*x*x",
+		"if(x < 2, c*x, x^2)", "max(c, x, 1)", "min(x*x, 100)", "abs(c - x)", "floor(x) + x", "(x + c)/(x*x + c)", "5",
+	} {
+		e, err := Parse(text)
+		require.NoError(t, err)
+		f, d, err := e.Gradient([]string{"x", "c"}, "x", "c")
+		require.NoError(t, err)
+		for _, at := range [][]float64{{1.3, 0.7}, {4.25, 2.5}} {
+			for i, slope := range d {
+				const h = 1e-6
+				above, below := append([]float64{}, at...), append([]float64{}, at...)
+				above[i] += h
+				below[i] -= h
+				want := (f(above) - f(below)) / (2 * h)
+				require.InDelta(t, want, slope(at), 1e-6*math.Max(1, math.Abs(want)), "%s by %d at %v", text, i, at)
+			}
+		}
+	}
+}
+
+func TestBindAndRound(t *testing.T) {
+	e, err := Parse("c0 + c1*n^2")
+	require.NoError(t, err)
+	bound := e.Bind(map[string]float64{"c0": 1.0 / 3, "c1": -2.00000001})
+	require.Equal(t, "0.3333333333333333 - 2.00000001*n^2", bound.String())
+	require.Equal(t, "0.3333 - 2*n^2", bound.Round(4).String())
+	require.Equal(t, "c0 + c1*n^2", e.String())
 }
 
 // expressions draws any expression of up to some depth.
