@@ -6,6 +6,7 @@ import (
 	"github.com/goccy/go-json"
 	"github.com/spf13/cobra"
 
+	"marple/analysis/selection"
 	"marple/analysis/selection/graph"
 	"marple/analysis/selection/prune"
 )
@@ -20,6 +21,9 @@ children may be missing:
 
     {"name": "rk2.Advance", "component": "rk2", "inclusive": 34411, "calls": 40, "children": [...]}
 
+With --families (see marple select) the times are modelled: at --at, for the implementations that --choose names,
+else those that ran, else the first of each family.
+
 --format json prints the same objects without the pruned ones; of a run, times are nanoseconds of all ranks.
 With --sweep it prints a list of cores, the largest first: up_to (the greatest threshold with this core),
 nodes, components, recovered (share of the root's time outside pruned branches) and leaving (names of the
@@ -31,11 +35,13 @@ func pruneCommand() *cobra.Command {
 	rule := thresholds(c)
 	along := c.Flags().String("sweep", "", "show what every threshold leaves: both (α = β), alpha, or beta (the other stays)")
 	c.Flags().Lookup("sweep").NoOptDefVal = string(prune.Both)
+	families, sizes := familiesFlag(c), sizeFlags(c)
+	choose := c.Flags().StringSlice("choose", nil, "with --families: implementations, such as flux=efm")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
 		if err := rule.check(); err != nil {
 			return err
 		}
-		g, err := graph.Read(arguments[0])
+		g, err := pruneGraph(arguments[0], *families, sizes, *choose)
 		if err != nil {
 			return err
 		}
@@ -52,6 +58,25 @@ func pruneCommand() *cobra.Command {
 		return err
 	}
 	return c
+}
+
+// pruneGraph reads a call graph, with modelled times if there are families.
+func pruneGraph(path, families string, s *sizes, choose []string) (*graph.Graph, error) {
+	if families == "" {
+		if len(s.at) > 0 || s.records != "" || len(choose) > 0 {
+			return nil, usage("--at, --records and --choose need models: give them with --families")
+		}
+		return graph.Read(path)
+	}
+	names, err := chosen(choose)
+	if err != nil {
+		return nil, err
+	}
+	g, plan, given, err := readQuestion(path, families, s)
+	if err != nil {
+		return nil, err
+	}
+	return selection.Modelled(selection.Question{Graph: g, Plan: plan, Given: given}, names)
 }
 
 func oneGraph(c *cobra.Command, arguments []string) error {

@@ -80,6 +80,13 @@ func BenchmarkSolve(b *testing.B) {
 	}
 }
 
+func BenchmarkMarginals(b *testing.B) {
+	p := assembly(1, 200, 10, 0)
+	for b.Loop() {
+		p.Marginals(Options{})
+	}
+}
+
 // Brute force, while it lasts.
 func BenchmarkBruteForce(b *testing.B) {
 	for _, n := range []int{6, 8, 10, 12} {

@@ -9,6 +9,7 @@ import (
 type function struct {
 	vars []int
 	cost []float64
+	from int // the place of the bucket that has made it; -1: it was given
 }
 
 // bucket is where a variable is eliminated: of all functions that are left, in holds those with the variable,
@@ -48,13 +49,13 @@ func (p *Problem) eliminate(order []int, multipliers []float64, table int) *elim
 		put(f)
 	}
 	for _, t := range p.Terms {
-		given(function{t.Vars, t.Cost})
+		given(function{t.Vars, t.Cost, -1})
 	}
 	for i, l := range p.Limits {
 		if multipliers[i] == 0 {
 			continue
 		}
-		given(function{nil, []float64{multipliers[i] * l.least()}})
+		given(function{nil, []float64{multipliers[i] * l.least()}, -1})
 		for v, gain := range l.Gain {
 			if gain == nil {
 				continue
@@ -63,7 +64,7 @@ func (p *Problem) eliminate(order []int, multipliers []float64, table int) *elim
 			for c := range gain {
 				cost[c] = -multipliers[i] * gain[c]
 			}
-			given(function{[]int{v}, cost})
+			given(function{[]int{v}, cost, -1})
 		}
 	}
 	for i := range e.buckets {
@@ -72,7 +73,8 @@ func (p *Problem) eliminate(order []int, multipliers []float64, table int) *elim
 		parts := p.split(b, table)
 		e.exact = e.exact && len(parts) <= 1
 		for _, part := range parts {
-			f := p.least(b.v, part)
+			f := p.project(part.functions, append(slices.Clip(part.vars), b.v), part.vars)
+			f.from = i
 			b.out = append(b.out, f)
 			put(f)
 		}
@@ -129,57 +131,69 @@ next:
 	return parts
 }
 
-// least adds a part's functions up and takes the minimum over v.
-func (p *Problem) least(v int, part part) function {
-	n, size := len(part.vars), 1
-	for _, w := range part.vars {
-		size *= p.Choices[w]
+// project adds functions up over a scope, which is not empty, and takes the minimum for each combination of the
+// variables to keep.
+func (p *Problem) project(functions []function, scope, keep []int) function {
+	steps := make([][]int, len(functions)+1)
+	for i, f := range functions {
+		steps[i] = p.steps(f.vars, scope)
 	}
-	out := function{part.vars, make([]float64, size)}
-	// For each function: where it is read now, and how far that moves with each variable's choice, v's last.
-	at, step := make([]int, len(part.functions)), make([][]int, len(part.functions))
-	for i, f := range part.functions {
-		step[i] = make([]int, n+1)
-		stride := 1
-		for j := len(f.vars) - 1; j >= 0; j-- {
-			k := slices.Index(part.vars, f.vars[j])
-			if k < 0 {
-				k = n
-			}
-			step[i][k] = stride
-			stride *= p.Choices[f.vars[j]]
-		}
+	steps[len(functions)] = p.steps(keep, scope)
+	size := 1
+	for _, v := range keep {
+		size *= p.Choices[v]
 	}
-	choice, sum := make([]int, n), make([]float64, p.Choices[v])
-	for o := range out.cost {
+	out := function{keep, make([]float64, size), -1}
+	for i := range out.cost {
+		out.cost[i] = math.Inf(1)
+	}
+	// Where each function is read now, and out is written, for the first choice of the scope's last variable.
+	n := len(scope) - 1
+	at, choice, sum := make([]int, len(steps)), make([]int, n), make([]float64, p.Choices[scope[n]])
+	for {
 		clear(sum)
-		for i, f := range part.functions {
-			j, s := at[i], step[i][n]
+		for i, f := range functions {
+			j, step := at[i], steps[i][n]
 			for c := range sum {
 				sum[c] += f.cost[j]
-				j += s
+				j += step
 			}
 		}
-		least := math.Inf(1)
+		j, step := at[len(functions)], steps[len(functions)][n]
 		for _, x := range sum {
-			least = min(least, x)
+			if x < out.cost[j] {
+				out.cost[j] = x
+			}
+			j += step
 		}
-		out.cost[o] = least
-		for k := n - 1; k >= 0; k-- {
+		k := n - 1
+		for ; k >= 0; k-- {
 			choice[k]++
 			for i := range at {
-				at[i] += step[i][k]
+				at[i] += steps[i][k]
 			}
-			if choice[k] < p.Choices[part.vars[k]] {
+			if choice[k] < p.Choices[scope[k]] {
 				break
 			}
 			for i := range at {
-				at[i] -= choice[k] * step[i][k]
+				at[i] -= choice[k] * steps[i][k]
 			}
 			choice[k] = 0
 		}
+		if k < 0 {
+			return out
+		}
 	}
-	return out
+}
+
+// steps is how far a table over vars moves with each variable of the scope; vars are part of the scope.
+func (p *Problem) steps(vars, scope []int) []int {
+	list, stride := make([]int, len(scope)), 1
+	for _, v := range slices.Backward(vars) {
+		list[slices.Index(scope, v)] = stride
+		stride *= p.Choices[v]
+	}
+	return list
 }
 
 // tables is how many entries the elimination writes when nothing is split, and the largest table's.

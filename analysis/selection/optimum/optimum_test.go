@@ -2,6 +2,7 @@ package optimum
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math"
 	"slices"
@@ -10,6 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
+
+// Comparing with brute force is cheap and finds what nobody thought of.
+func init() { flag.Set("rapid.checks", "3000") }
 
 // everything lists all assignments.
 func everything(p *Problem) (list []Solution) {
@@ -94,6 +98,26 @@ func TestEqualsBruteForce(t *testing.T) {
 			require.True(t, p.Meets(s.Choice))
 			for _, other := range r.Best[:i] {
 				require.NotEqual(t, other.Choice, s.Choice)
+			}
+		}
+	})
+}
+
+func TestMarginalsEqualBruteForce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := problem(t)
+		p.Limits = nil
+		marginals, ok := p.Marginals(Options{})
+		require.True(t, ok)
+		all := everything(p)
+		for v, list := range marginals {
+			for c, x := range list {
+				i := slices.IndexFunc(all, func(s Solution) bool { return s.Choice[v] == c })
+				if i < 0 {
+					require.True(t, math.IsInf(x, 1))
+				} else {
+					require.InDelta(t, all[i].Cost, x, 1e-9)
+				}
 			}
 		}
 	})
