@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"marple/analysis/formula"
+	"marple/analysis/run"
 )
 
 // Plan is what a file of families says.
@@ -235,7 +236,7 @@ func (f file) sizes(to *Sizes) reader {
 				to.Values[key] = x
 				return err
 			}
-			r := Range{Parameter: key}
+			r := run.Range{Parameter: key}
 			err := f.object(value, what, []field{{"from", f.number(what, &r.From)}, {"to", f.number(what, &r.To)}}, "from", "to")
 			if err == nil && !(r.From < r.To) {
 				err = f.fail(at(value), "%s: expected from to be below to", what)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"marple/analysis/run"
 	"marple/analysis/selection/graph"
 )
 
@@ -58,7 +59,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1e-6, p.Unit)
 	require.Equal(t, map[string]float64{"n": 1000}, p.Sizes.Values)
-	require.Equal(t, []Range{{"x", 1, 10}}, p.Sizes.Ranges)
+	require.Equal(t, []run.Range{{Parameter: "x", From: 1, To: 10}}, p.Sizes.Ranges)
 	require.Len(t, p.Sizes.Records, 3)
 	require.Equal(t, map[string]float64{"q": 20}, p.Sizes.Records[1].At)
 	f := p.Families[0]

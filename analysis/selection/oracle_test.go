@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"marple/analysis/run"
 	"marple/analysis/selection/graph"
 	"marple/analysis/selection/prune"
 )
@@ -384,7 +385,7 @@ func TestSelectionEqualsBruteForce(t *testing.T) {
 		require.InDelta(t, a.Time, parts, 1e-9)
 		for _, f := range a.Fronts {
 			require.True(t, f.Complete)
-			var want []Point // for rising quality, those that are faster than all better ones
+			var want []run.FrontPoint // for rising quality, those that are faster than all better ones
 			values := []float64{}
 			for x := range front[f.Quality] {
 				values = append(values, x)
@@ -394,7 +395,7 @@ func TestSelectionEqualsBruteForce(t *testing.T) {
 			for _, x := range slices.Backward(values) {
 				if time := front[f.Quality][x]; time < fastest-1e-9 {
 					fastest = time
-					want = append(want, Point{Time: time, Value: x})
+					want = append(want, run.FrontPoint{Value: x, Assembly: run.Assembly{Time: time}})
 				}
 			}
 			slices.Reverse(want)

@@ -4,7 +4,7 @@
 // as future work: models come from a file, qualities count, the total has an uncertainty, and the search is
 // exact without trying everything.
 //
-// It may use formula, words, and its own packages graph, prune and optimum; it holds no state.
+// It may use run, formula, words, and its own packages graph, prune and optimum; it holds no state.
 //
 // Invariant: the time that is given for an assembly is the sum of all parts of the call graph, each counted once,
 // measured or modelled; and what is called the best is the best, or the gap to it is given.
@@ -18,6 +18,7 @@ import (
 	"slices"
 	"time"
 
+	"marple/analysis/run"
 	"marple/analysis/selection/graph"
 	"marple/analysis/selection/optimum"
 	"marple/analysis/selection/prune"
@@ -35,89 +36,12 @@ type Question struct {
 	Within time.Duration // 0: as long as it takes
 }
 
-// Answer is what was found. Times are seconds, of the unit that calls are counted in: of all ranks, if the call
-// graph is of all ranks.
+// Answer is what was found.
 type Answer struct {
-	Time    float64  `json:"time"`     // expected, of the best assembly
-	Fixed   float64  `json:"fixed"`    // part of it: measured in components of the core without a choice
-	Pruned  float64  `json:"pruned"`   // part of it: measured in pruned branches
-	Proven  bool     `json:"proven"`   // no assembly takes less
-	Bound   float64  `json:"bound"`    // no assembly can take less than this
-	Ranges  []Range  `json:"ranges"`   // the expectation is over these
-	Choices []Choice `json:"choices"`  // the best assembly
-	Core    []string `json:"core"`     // nodes that the rule keeps, callers first
-	Notes   []string `json:"notes"`    // what the reader must know
-	Others  []Other  `json:"others"`   // the next best assemblies
-	Fronts  []Front  `json:"fronts"`   // time against a quality
-	Across  []Piece  `json:"across"`   // the best assembly by the value of the only range
-	Quality []Value  `json:"quality"`  // of the best assembly
-	Spread  *Spread  `json:"spread"`   // null: models say nothing of deviations and errors
-	Method  Method   `json:"method"`   // how it was found
-	Seconds float64  `json:"duration"` // that it took to find
-
+	run.Selection
 	plan      *Plan
 	variables []*variable
 	choice    []int
-}
-
-// Choice is a family, or an instance of it, and what to take.
-type Choice struct {
-	Family         string   `json:"family"`
-	Instances      []string `json:"instances"`
-	Implementation string   `json:"implementation"`
-	Class          string   `json:"class,omitempty"`
-	Time           float64  `json:"time"`  // its own, and what calls to it cost beside that
-	Any            bool     `json:"any"`   // any other will do: it is not in the core, and cannot come to matter
-	Worst          float64  `json:"worst"` // seconds more that the worst implementation would take here
-	Next           *Next    `json:"next"`  // null: there is no other, or none within the limits
-}
-
-// Next is the best assembly without the implementation that was chosen.
-type Next struct {
-	Implementation string  `json:"implementation"` // taken instead
-	Costs          float64 `json:"costs"`          // seconds more
-	AtLeast        bool    `json:"at_least"`       // Costs is only a bound from below
-}
-
-// Other is another assembly: what is different from the best.
-type Other struct {
-	Time    float64           `json:"time"`
-	Changes map[string]string `json:"changes"` // implementation by family, or by instance
-}
-
-// Value is a quality of an assembly.
-type Value struct {
-	Quality string  `json:"quality"`
-	Value   float64 `json:"value"`
-}
-
-// Front is the assemblies that no other beats both in time and in a quality, the fastest first.
-type Front struct {
-	Quality  string  `json:"quality"`
-	Points   []Point `json:"points"`
-	Complete bool    `json:"complete"`
-}
-
-// Point of a front.
-type Point struct {
-	Time    float64           `json:"time"`
-	Value   float64           `json:"value"`
-	Changes map[string]string `json:"changes"` // from the best assembly
-}
-
-// Piece of a range, and what is best there.
-type Piece struct {
-	From    float64           `json:"from"`
-	To      float64           `json:"to"`
-	Changes map[string]string `json:"changes"` // from the best assembly
-}
-
-// Method is how the answer was found.
-type Method struct {
-	Tabulated  bool    `json:"tabulated"` // by variable elimination; false: by branch and bound
-	Width      int     `json:"width"`     // of the elimination; 1 for a tree
-	Assemblies float64 `json:"assemblies"`
-	Steps      int     `json:"steps"` // of branch and bound
 }
 
 // selector answers one question.
@@ -157,7 +81,7 @@ func Select(ctx context.Context, q Question) (*Answer, error) {
 	if err := s.uncertainty(); err != nil {
 		return nil, err
 	}
-	s.a.Seconds = time.Since(begin).Seconds()
+	s.a.Duration = time.Since(begin).Seconds()
 	return s.a, nil
 }
 
@@ -167,8 +91,8 @@ func newSelector(ctx context.Context, q *Question) (*selector, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Answer{Ranges: c.sizing.ranges(), plan: q.Plan, variables: c.variables, Others: []Other{}, Fronts: []Front{}, Across: []Piece{},
-		Quality: []Value{}, Notes: slices.Concat([]string{}, q.Graph.Notes), Core: []string{}}
+	a := &Answer{plan: q.Plan, variables: c.variables, Selection: run.Selection{Ranges: c.sizing.ranges(), Notes: append([]string{}, q.Graph.Notes...),
+		Choices: []run.Choice{}, Core: []string{}, Others: []run.Assembly{}, Quality: []run.Value{}, Fronts: []run.Front{}, Across: []run.RangePart{}}}
 	s := &selector{composite: c, ctx: ctx, q: q, a: a}
 	return s, s.expect()
 }
@@ -213,7 +137,7 @@ func (s *selector) solve() error {
 	}
 	s.best, s.a.choice = r.Best[0].Choice, r.Best[0].Choice
 	s.a.Time, s.a.Bound, s.a.Proven = s.constant+r.Best[0].Cost, s.constant+r.Bound, r.Proven
-	s.a.Method = Method{r.Tabulated, r.Width, 1, r.Steps}
+	s.a.Method = run.SearchMethod{Tabulated: r.Tabulated, Width: r.Width, Assemblies: 1, Steps: r.Steps}
 	for _, n := range s.p.Choices {
 		s.a.Method.Assemblies *= float64(n)
 	}
@@ -236,7 +160,7 @@ func (s *selector) others() {
 	r := p.Solve(s.ctx, optimum.Options{Best: s.q.Best})
 	for _, other := range r.Best {
 		if changes := s.changes(other.Choice); len(changes) > 0 && len(s.a.Others) < s.q.Best-1 {
-			s.a.Others = append(s.a.Others, Other{s.constant + other.Cost, changes})
+			s.a.Others = append(s.a.Others, run.Assembly{Time: s.constant + other.Cost, Changes: changes})
 		}
 	}
 	if !r.Proven {
@@ -272,7 +196,7 @@ func (s *selector) describe() {
 	marginals, _ := s.p.Marginals(optimum.Options{})
 	for v, variable := range s.variables {
 		i := variable.family.Implementations[s.best[v]]
-		choice := Choice{Family: variable.family.Name, Instances: variable.instances, Implementation: i.Name, Class: i.Class, Time: own[v],
+		choice := run.Choice{Name: variable.name(), Family: variable.family.Name, Instances: variable.instances, Implementation: i.Name, Class: i.Class, Time: own[v],
 			Worst: worst[v], Next: s.next(v, marginals)}
 		choice.Any = !variable.core && choice.Worst <= s.q.Rule.Alpha*s.a.Time
 		if !variable.core && !choice.Any {
@@ -285,7 +209,7 @@ func (s *selector) describe() {
 	}
 	for _, q := range s.plan.Qualities {
 		if x := s.quality(q, s.best); !math.IsInf(x, 0) {
-			s.a.Quality = append(s.a.Quality, Value{q.Name, x})
+			s.a.Quality = append(s.a.Quality, run.Value{Quality: q.Name, Value: x})
 		}
 	}
 }
@@ -328,11 +252,11 @@ func (s *selector) worst() []float64 {
 }
 
 // next is the best assembly without the chosen implementation.
-func (s *selector) next(v int, marginals [][]float64) *Next {
+func (s *selector) next(v int, marginals [][]float64) *run.NextBest {
 	if s.p.Choices[v] < 2 {
 		return nil
 	}
-	next, now := Next{Costs: math.Inf(1)}, s.p.Cost(s.best)
+	next, now := run.NextBest{Costs: math.Inf(1)}, s.p.Cost(s.best)
 	if marginals != nil {
 		for k, i := range s.variables[v].family.Implementations {
 			if more := marginals[v][k] - now; k != s.best[v] && more < next.Costs {
@@ -399,10 +323,10 @@ func (s *selector) across() error {
 				high = middle
 			}
 		}
-		s.a.Across = append(s.a.Across, Piece{from, high, s.changes(last)})
+		s.a.Across = append(s.a.Across, run.RangePart{From: from, To: high, Changes: s.changes(last)})
 		from, last = high, here
 	}
-	s.a.Across = append(s.a.Across, Piece{from, r.To, s.changes(last)})
+	s.a.Across = append(s.a.Across, run.RangePart{From: from, To: r.To, Changes: s.changes(last)})
 	return nil
 }
 
@@ -416,7 +340,7 @@ func (s *selector) fronts() {
 		if err != nil {
 			continue // the caller has checked it
 		}
-		front := Front{Quality: name, Points: []Point{}}
+		front := run.Front{Quality: name, Points: []run.FrontPoint{}}
 		p := *s.p
 		for len(front.Points) < mostPoints && s.ctx.Err() == nil {
 			r := p.Solve(s.ctx, optimum.Options{})
@@ -425,7 +349,7 @@ func (s *selector) fronts() {
 				break
 			}
 			value := s.quality(q, r.Best[0].Choice)
-			point := Point{s.constant + r.Best[0].Cost, value, s.changes(r.Best[0].Choice)}
+			point := run.FrontPoint{Value: value, Assembly: run.Assembly{Time: s.constant + r.Best[0].Cost, Changes: s.changes(r.Best[0].Choice)}}
 			if last := len(front.Points) - 1; last >= 0 && point.Time <= front.Points[last].Time*(1+1e-9) {
 				front.Points = front.Points[:last] // as fast, and better
 			}

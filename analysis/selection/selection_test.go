@@ -53,8 +53,8 @@ func answer(t *testing.T, q Question) *Answer {
 // taken is the choice as family: implementation.
 func taken(a *Answer) map[string]string {
 	list := map[string]string{}
-	for i, c := range a.Choices {
-		list[a.variables[i].name()] = c.Implementation
+	for _, c := range a.Choices {
+		list[c.Name] = c.Implementation
 	}
 	return list
 }
@@ -90,7 +90,7 @@ func TestShockHydro(t *testing.T) {
 	require.True(t, a.Fronts[0].Complete)
 	require.Len(t, a.Fronts[0].Points, 2)
 	require.Equal(t, 0.95, a.Fronts[0].Points[1].Value)
-	a.Seconds = 0.001
+	a.Duration = 0.001
 	golden(t, "shock-hydro.txt", a.Text())
 
 	require.NoError(t, q.Plan.Limit("accuracy>=0.9"))

@@ -17,14 +17,6 @@ import (
 	"marple/analysis/selection/graph"
 )
 
-// Range is a parameter of which only the bounds are known. It has one value during the whole run, as the size
-// of a static mesh has, and every value between the bounds is as likely as any other.
-type Range struct {
-	Parameter string  `json:"parameter"`
-	From      float64 `json:"from"`
-	To        float64 `json:"to"`
-}
-
 // Record is a problem size that was met, as often as Calls says, by a component's method; by all that it is not
 // known of otherwise, where Component or Name are empty.
 type Record struct {
@@ -35,7 +27,7 @@ type Record struct {
 // Sizes is what is known of the problem size.
 type Sizes struct {
 	Values  map[string]float64
-	Ranges  []Range
+	Ranges  []run.Range
 	Records []Record
 }
 
@@ -63,7 +55,7 @@ func (s *Sizes) ParseSize(text string) error {
 	if err != nil || !(b > a && b <= most) {
 		return bad
 	}
-	s.Ranges = append(s.Ranges, Range{parameter, a, b})
+	s.Ranges = append(s.Ranges, run.Range{Parameter: parameter, From: a, To: b})
 	return nil
 }
 
@@ -149,7 +141,7 @@ type scenario struct {
 
 // scenarios are so chosen that sums over them are integrals over the ranges: Gauss and Legendre's points, exact
 // for polynomials up to twice their number.
-func scenarios(ranges []Range) ([]scenario, error) {
+func scenarios(ranges []run.Range) ([]scenario, error) {
 	points := map[int]int{0: 1, 1: 64, 2: 16, 3: 8}[len(ranges)]
 	if points == 0 {
 		return nil, fmt.Errorf("%d parameters have a range; expected at most 3", len(ranges))
@@ -179,11 +171,11 @@ type sizing struct {
 	given, file Sizes
 }
 
-func (s *sizing) ranges() []Range {
+func (s *sizing) ranges() []run.Range {
 	list := slices.Clone(s.given.Ranges)
 	for _, r := range s.file.Ranges {
 		_, fixed := s.given.Values[r.Parameter]
-		if !fixed && !slices.ContainsFunc(list, func(g Range) bool { return g.Parameter == r.Parameter }) {
+		if !fixed && !slices.ContainsFunc(list, func(g run.Range) bool { return g.Parameter == r.Parameter }) {
 			list = append(list, r)
 		}
 	}

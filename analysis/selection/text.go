@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"marple/analysis/run"
 	"marple/analysis/words"
 )
 
@@ -39,12 +40,12 @@ func (a *Answer) Text() string {
 		p.line("Best assembly found: %s; none can take less than %s", words.Duration(a.Time), words.Duration(a.Bound))
 	}
 	p.line("%s", strings.Repeat("─", width))
-	p.choices(a)
+	p.choices(a.Choices)
 	p.line("")
 	var any []string
-	for i, c := range a.Choices {
+	for _, c := range a.Choices {
 		if c.Any {
-			any = append(any, a.variables[i].name())
+			any = append(any, c.Name)
 		}
 	}
 	if len(any) > 0 {
@@ -70,7 +71,7 @@ func (a *Answer) Text() string {
 	if a.Method.Tabulated {
 		how = fmt.Sprintf("variable elimination, width %d", a.Method.Width)
 	}
-	p.block("Method", fmt.Sprintf("%s, %s", how, words.Duration(a.Seconds)))
+	p.block("Method", fmt.Sprintf("%s, %s", how, words.Duration(a.Duration)))
 	for _, note := range a.Notes {
 		p.block("Note", note)
 	}
@@ -110,10 +111,10 @@ func (p *page) table(title string, rows int, row func(i int)) {
 	}
 }
 
-func (p *page) choices(a *Answer) {
+func (p *page) choices(list []run.Choice) {
 	p.line("%-20s %-20s %9s  %s", "family", "take", "time", "the next best choice costs")
 	rows := 0
-	for i, c := range a.Choices {
+	for _, c := range list {
 		if c.Any {
 			continue
 		}
@@ -128,14 +129,14 @@ func (p *page) choices(a *Answer) {
 			}
 			next = fmt.Sprintf("%s: %s%s more", c.Next.Implementation, more, words.Duration(c.Next.Costs))
 		}
-		p.line("%-20s %-20s %9s  %s", words.Fit(a.variables[i].name(), 20), words.Fit(c.Implementation, 20), words.Duration(c.Time), next)
+		p.line("%-20s %-20s %9s  %s", words.Fit(c.Name, 20), words.Fit(c.Implementation, 20), words.Duration(c.Time), next)
 	}
 	if rows > mostRows {
 		p.line("… %d more", rows-mostRows)
 	}
 }
 
-func (p *page) spread(s *Spread) {
+func (p *page) spread(s *run.Spread) {
 	if s == nil {
 		p.block("Uncertainty", "unknown: the models say nothing of deviations and errors")
 		return

@@ -6,28 +6,14 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"marple/analysis/run"
 	"marple/analysis/selection/optimum"
 )
-
-// Spread is the distribution of the best assembly's time, and how sure the choice is.
-type Spread struct {
-	Deviation float64 `json:"deviation"`
-	Mode      float64 `json:"most_probable"`
-	Low       float64 `json:"low"` // 90 % of the distribution is between these
-	High      float64 `json:"high"`
-	// Best is the probability that no other assembly's expected time is less, over the models' errors. -1: the
-	// models say nothing of their errors.
-	Best       float64 `json:"probability_best"`
-	BestError  float64 `json:"probability_error"` // standard error of Best
-	Draws      int     `json:"draws"`
-	WithNoise  bool    `json:"with_deviations"` // whether the models say something of deviations
-	WithErrors bool    `json:"with_errors"`
-}
 
 // uncertainty computes the distribution of the total. In each scenario it is taken as normal, being a sum of many
 // independent invocations; over the scenarios it is a mixture of those.
 func (s *selector) uncertainty() error {
-	spread := &Spread{Best: -1}
+	spread := &run.Spread{Best: -1}
 	chosen := map[int]int{}
 	for t := range s.terms {
 		chosen[t] = s.entry(t, s.best)
@@ -68,7 +54,7 @@ func (s *selector) uncertainty() error {
 }
 
 // draw repeats the choice with the models' means off by random numbers of standard errors.
-func (s *selector) draw(spread *Spread) {
+func (s *selector) draw(spread *run.Spread) {
 	random := rand.New(rand.NewPCG(2005, 5))
 	hits := 0
 	off := make([]float64, len(s.models))

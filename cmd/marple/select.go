@@ -57,11 +57,10 @@ The file of families (YAML):
 
 Expressions know + - * / ^, exp, log, log2, log10, sqrt, min, max, if(condition, then, else).
 
---format json prints an object with time (expected, seconds), fixed and pruned (parts of it that were measured),
-proven, bound, choices (family, instances, implementation, class, time, any: no matter which, worst, next with
-implementation, costs and at_least), core, others (the next best, with their changes), fronts, across (the best
-by the value of the only range), quality, spread (deviation, most_probable, low and high of the middle 90 %,
-probability_best with its error and draws), ranges, notes, method and duration.`
+--format json prints an object with the fields of "selection" in the schema that marple report --schema prints:
+time (expected, seconds), fixed and pruned (parts of it that were measured), proven, bound, choices, core, others
+(the next best, and what they change), fronts, across (the best by the value of the only range), quality, spread,
+ranges, notes, method and duration.`
 
 func selectCommand() *cobra.Command {
 	c := &cobra.Command{Use: "select GRAPH --families FILE", Short: "Choose the implementations that take least time", Args: oneGraph, Long: selectHelp}
@@ -107,7 +106,7 @@ func selectCommand() *cobra.Command {
 			text, err = a.Script()
 		case *as == "json":
 			var data []byte
-			data, err = json.MarshalIndent(a, "", " ")
+			data, err = json.MarshalIndent(a.Selection, "", " ")
 			text = string(data) + "\n"
 		default:
 			text = a.Text()

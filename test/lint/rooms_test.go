@@ -20,7 +20,7 @@ var stages = []string{"stat", "setting", "words", "formula", "event", "callgraph
 
 // Libraries that a room may use beside Go's own.
 var libraries = map[string][]string{
-	"analysis": {"gonum.org/v1/gonum", "github.com/goccy/go-json", "github.com/ianlancetaylor/demangle"},
+	"analysis": {"gonum.org/v1/gonum", "github.com/goccy/go-json", "github.com/goccy/go-yaml", "github.com/ianlancetaylor/demangle"},
 	"bridge":   {"github.com/mattn/go-pointer"},
 	"cmd":      {"github.com/spf13/cobra", "github.com/goccy/go-json", "github.com/goccy/go-yaml"},
 }
