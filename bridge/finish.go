@@ -113,6 +113,7 @@ func process(f *C.struct_mrl_finish) (*event.Process, error) {
 func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
 	directory := C.GoString(f.directory)
 	r := analysis.Conclude(merged, names.Guest)
+	analysis.Choose(r, C.GoString(f.families))
 	text := analysis.Report(r, directory)
 	C.print(f, unsafe.Pointer(unsafe.StringData(text)), C.uint64_t(len(text)))
 	if directory != "" {
