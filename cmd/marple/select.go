@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -73,8 +72,29 @@ func selectCommand() *cobra.Command {
 	c.Flags().IntVar(&q.Draws, "draws", 1000, "draws of the models' errors, for the probability that the choice is right")
 	c.Flags().DurationVar(&q.Within, "within", 10*time.Second, "most time to search")
 	script := c.Flags().Bool("emit-rc", false, "print a script for Ccaffeine that makes and runs the assembly")
+	members := c.Flags().Bool("emit-cpp", false, "print C++ classes that predict what the models do (needs no GRAPH)")
 	out := c.Flags().StringP("output", "o", "", "file to write to")
+	write := func(text string) error {
+		if *out != "" {
+			return run.WriteFile(*out, []byte(text))
+		}
+		_, err := fmt.Fprint(c.OutOrStdout(), text)
+		return err
+	}
+	c.Args = func(c *cobra.Command, arguments []string) error {
+		if *members && len(arguments) == 0 {
+			return nil
+		}
+		return oneGraph(c, arguments)
+	}
 	c.RunE = func(c *cobra.Command, arguments []string) error {
+		if *members {
+			plan, err := readPlan(*families)
+			if err != nil {
+				return err
+			}
+			return write(plan.Members())
+		}
 		if err := rule.check(); err != nil {
 			return err
 		}
@@ -114,11 +134,7 @@ func selectCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *out != "" {
-			return run.WriteFile(*out, []byte(text))
-		}
-		_, err = fmt.Fprint(os.Stdout, text)
-		return err
+		return write(text)
 	}
 	return c
 }
@@ -140,19 +156,23 @@ func sizeFlags(c *cobra.Command) *sizes {
 	return s
 }
 
-func readQuestion(path, families string, s *sizes) (g *graph.Graph, p *selection.Plan, given selection.Sizes, err error) {
+func readPlan(families string) (*selection.Plan, error) {
 	if families == "" {
-		return nil, nil, given, usage("--families: which file? See marple select --help for what it says")
+		return nil, usage("--families: which file? See marple select --help for what it says")
 	}
+	return selection.ReadPlan(families)
+}
+
+func readQuestion(path, families string, s *sizes) (g *graph.Graph, p *selection.Plan, given selection.Sizes, err error) {
 	for _, text := range s.at {
 		if err := given.ParseSize(text); err != nil {
 			return nil, nil, given, usage("--at: %v", err)
 		}
 	}
-	if g, err = graph.Read(path); err != nil {
+	if p, err = readPlan(families); err != nil {
 		return nil, nil, given, err
 	}
-	if p, err = selection.ReadPlan(families); err != nil {
+	if g, err = graph.Read(path); err != nil {
 		return nil, nil, given, err
 	}
 	if s.records != "" {
