@@ -34,6 +34,7 @@ struct mrl_finish {
     uint32_t thread_count;
     const char *raw_file; /* path of the mapped file, spill files beside it; empty: memory only */
     const char *directory; /* run directory, empty: none */
+    const char *families;  /* file of families to choose implementations from, empty: none */
     const struct mrl_transport *transport; /* NULL: this process alone */
     void (*print)(const char *text, uint64_t size); /* the report, where the settings want it */
     void (*say)(const char *format, ...);           /* one line */

@@ -132,6 +132,7 @@ bool mrl_gather(const struct mrl_transport *transport)
         .thread_count = threads < MRL_THREADS_MAX ? threads : MRL_THREADS_MAX,
         .raw_file = mrl.in_file ? mrl.file : "",
         .directory = mrl.directory,
+        .families = mrl.settings.families,
         .transport = transport,
         .print = mrl_print,
         .say = mrl_say,

@@ -34,6 +34,7 @@ func Text(r *run.Run, directory string) string {
 	w.functions()
 	w.sites()
 	w.communication()
+	w.selection()
 	w.foot(directory)
 	return w.String()
 }
@@ -224,6 +225,38 @@ func sending(r *run.Run) int {
 		}
 	}
 	return n
+}
+
+// selection names the implementations to take, and what the most important choice is worth.
+func (w *writer) selection() {
+	s := w.r.Selection
+	if s == nil {
+		return
+	}
+	var take, any []string
+	var most run.Choice
+	for _, c := range s.Choices {
+		if c.Any {
+			any = append(any, c.Name)
+			continue
+		}
+		take = append(take, c.Name+": "+c.Implementation)
+		if c.Next != nil && (most.Next == nil || c.Next.Costs > most.Next.Costs) {
+			most = c
+		}
+	}
+	text := words.Duration(s.Time) + " of core time expected"
+	if !s.Proven {
+		text += ", which is not proven to be the least"
+	}
+	if most.Next != nil {
+		text += fmt.Sprintf("; without %s it takes %s more", most.Implementation, words.Duration(most.Next.Costs))
+	}
+	if len(any) > 0 {
+		text += "; any will do for " + strings.Join(any, ", ")
+	}
+	w.line("")
+	w.block("Best choice  ", "             ", strings.TrimPrefix(strings.Join(take, ", ")+"; "+text, "; "))
 }
 
 func (w *writer) foot(directory string) {

@@ -47,6 +47,7 @@ type Run struct {
 	Peers          []Peer        `json:"peers"`
 	PeersNotListed uint64        `json:"peers_not_listed"`
 	Modules        []Module      `json:"modules"`
+	Selection      *Selection    `json:"selection,omitempty"` // where families of implementations are given
 }
 
 // MPI is the library the program ran with.

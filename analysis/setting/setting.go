@@ -50,6 +50,8 @@ var Table = []Setting{
 		Doc: "longest wait for another rank's part of the report"},
 	{Key: "keep-raw", Kind: Choice, Preset: "off", Choices: []string{"off", "on"},
 		Doc: "keep the ranks' raw record files in the run directory"},
+	{Key: "families", Kind: Text, Value: "FILE",
+		Doc: "families of implementations to choose from when the program ends (see marple select --help)"},
 	{Key: "core", Kind: Text, Value: "FILE",
 		Doc: "analysis core to open (preset: libmarple-core.so beside libmarple.so)"},
 }

@@ -67,6 +67,11 @@ or MARPLE_CONFIG (keep-raw: on). A flag counts more than a variable, a variable 
 				}
 			}
 		}
+		if families := set["families"]; families != "" { // the program may change its directory
+			if path, err := filepath.Abs(families); err == nil {
+				set["families"] = path
+			}
+		}
 		return replace(arguments, set)
 	}
 	return c

@@ -15,11 +15,12 @@ import (
 )
 
 // Stages of analysis, each of which may use those before it.
-var stages = []string{"stat", "setting", "words", "event", "callgraph", "profile", "symbol", "names", "run", "diagnosis", "report", ""}
+var stages = []string{"stat", "setting", "words", "formula", "event", "callgraph", "profile", "symbol", "names", "run", "diagnosis", "report",
+	"selection/graph", "selection/prune", "selection/optimum", "selection", ""}
 
 // Libraries that a room may use beside Go's own.
 var libraries = map[string][]string{
-	"analysis": {"gonum.org/v1/gonum", "github.com/goccy/go-json", "github.com/ianlancetaylor/demangle"},
+	"analysis": {"gonum.org/v1/gonum", "github.com/goccy/go-json", "github.com/goccy/go-yaml", "github.com/ianlancetaylor/demangle"},
 	"bridge":   {"github.com/mattn/go-pointer"},
 	"cmd":      {"github.com/spf13/cobra", "github.com/goccy/go-json", "github.com/goccy/go-yaml"},
 }

@@ -1,0 +1,43 @@
+package analysis
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"marple/analysis/run"
+	"marple/analysis/selection"
+	"marple/analysis/selection/graph"
+	"marple/analysis/selection/prune"
+)
+
+// Choose selects implementations for a run out of a file of families, within about a second: the program waits. If
+// that is not possible, a note says why.
+func Choose(r *run.Run, families string) {
+	if families == "" {
+		return
+	}
+	s, err := choose(r, families)
+	if err != nil {
+		r.NotSeen = append(r.NotSeen, run.Note{ID: "selection", Text: fmt.Sprintf("implementations were not chosen: %v", err)})
+		return
+	}
+	r.Selection = s
+}
+
+func choose(r *run.Run, families string) (*run.Selection, error) {
+	g, err := graph.FromRun(r)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := selection.ReadPlan(families)
+	if err != nil {
+		return nil, err
+	}
+	a, err := selection.Select(context.Background(), selection.Question{Graph: g, Plan: plan, Rule: prune.Rule{Alpha: 0.1, Beta: 0.1},
+		Best: 3, Draws: 200, Within: time.Second})
+	if err != nil {
+		return nil, err
+	}
+	return &a.Selection, nil
+}

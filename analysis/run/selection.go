@@ -1,0 +1,105 @@
+package run
+
+// Selection is the assembly of component implementations that takes least, as far as is known. Times are seconds,
+// of all ranks together.
+type Selection struct {
+	Time     float64      `json:"time"`     // expected, of the best assembly
+	Fixed    float64      `json:"fixed"`    // part of it: measured in components of the core without a choice
+	Pruned   float64      `json:"pruned"`   // part of it: measured in pruned branches
+	Proven   bool         `json:"proven"`   // no assembly takes less
+	Bound    float64      `json:"bound"`    // no assembly can take less than this
+	Choices  []Choice     `json:"choices"`  // the best assembly
+	Core     []string     `json:"core"`     // call paths that pruning keeps, callers first
+	Others   []Assembly   `json:"others"`   // the next best
+	Quality  []Value      `json:"quality"`  // of the best assembly
+	Fronts   []Front      `json:"fronts"`   // time against a quality
+	Ranges   []Range      `json:"ranges"`   // that the expectation is over
+	Across   []RangePart  `json:"across"`   // the best assembly by the value of the only range
+	Spread   *Spread      `json:"spread"`   // null: the models say nothing of deviations and errors
+	Method   SearchMethod `json:"method"`   // how it was found
+	Duration float64      `json:"duration"` // that it took to find
+	Notes    []string     `json:"notes"`    // what the reader must know
+}
+
+// Choice is a family of implementations, or an instance of it, and which one to take.
+type Choice struct {
+	Name           string    `json:"name"` // of the family if its instances are bound, else of the instance
+	Family         string    `json:"family"`
+	Instances      []string  `json:"instances"`
+	Implementation string    `json:"implementation"`
+	Class          string    `json:"class,omitempty"`
+	Time           float64   `json:"time"`  // its own, and what calls to it cost beside that
+	Any            bool      `json:"any"`   // any other will do: it is not in the core, and cannot come to matter
+	Worst          float64   `json:"worst"` // more that the worst implementation would take here
+	Next           *NextBest `json:"next"`  // null: there is no other, or none within the limits
+}
+
+// NextBest is the best assembly without the implementation that was chosen.
+type NextBest struct {
+	Implementation string  `json:"implementation"` // taken instead
+	Costs          float64 `json:"costs"`          // more
+	AtLeast        bool    `json:"at_least"`       // costs is only a bound from below
+}
+
+// Assembly is one other than the best: implementations by name of the choice, where they differ.
+type Assembly struct {
+	Time    float64           `json:"time"`
+	Changes map[string]string `json:"changes"`
+}
+
+// Value is a quality of an assembly.
+type Value struct {
+	Quality string  `json:"quality"`
+	Value   float64 `json:"value"`
+}
+
+// Front is the assemblies that no other beats both in time and in a quality, the fastest first.
+type Front struct {
+	Quality  string       `json:"quality"`
+	Points   []FrontPoint `json:"points"`
+	Complete bool         `json:"complete"`
+}
+
+// FrontPoint is an assembly of a front.
+type FrontPoint struct {
+	Value float64 `json:"value"`
+	Assembly
+}
+
+// Range is a parameter of which only the bounds are known. It has one value during the whole run, as the size
+// of a static mesh has, and every value between the bounds is as likely as any other.
+type Range struct {
+	Parameter string  `json:"parameter"`
+	From      float64 `json:"from"`
+	To        float64 `json:"to"`
+}
+
+// RangePart is a part of a range, and how the best assembly differs there.
+type RangePart struct {
+	From    float64           `json:"from"`
+	To      float64           `json:"to"`
+	Changes map[string]string `json:"changes"`
+}
+
+// Spread is the distribution of the best assembly's time, and how sure the choice is.
+type Spread struct {
+	Deviation float64 `json:"deviation"`
+	Mode      float64 `json:"most_probable"`
+	Low       float64 `json:"low"` // 90 % of the distribution is between these
+	High      float64 `json:"high"`
+	// Best is the probability that no other assembly's expected time is less, over the models' errors; -1: the
+	// models say nothing of their errors.
+	Best       float64 `json:"probability_best"`
+	BestError  float64 `json:"probability_error"` // standard error of it
+	Draws      int     `json:"draws"`
+	WithNoise  bool    `json:"with_deviations"` // the models say something of deviations
+	WithErrors bool    `json:"with_errors"`
+}
+
+// SearchMethod is how the best assembly was found.
+type SearchMethod struct {
+	Tabulated  bool    `json:"tabulated"` // by variable elimination; false: by branch and bound
+	Width      int     `json:"width"`     // of the elimination; 1 for a tree
+	Assemblies float64 `json:"assemblies"`
+	Steps      int     `json:"steps"` // of branch and bound
+}

@@ -1,0 +1,103 @@
+// Package graph is a call graph as pruning and selection need it: a tree of nodes with inclusive times, read
+// from a run or from JSON that anybody can write.
+//
+// It may use run; it holds no state.
+//
+// Invariant: a graph that was read has a root, no negative or infinite time, and at most MaxDepth levels; what
+// a JSON file says beyond what is known here is kept and written again.
+package graph
+
+import (
+	"encoding/json"
+
+	"marple/analysis/run"
+)
+
+// MaxDepth is what no real call path reaches.
+const MaxDepth = 10_000
+
+// Node is a call path. Times have the unit of their source: Graph.Unit.
+type Node struct {
+	Name string
+	// Component is the instance of a component whose method this is; empty for anything else, such as an MPI call.
+	Component string
+	Inclusive float64
+	// Calls is how often it was invoked; 0: not known.
+	Calls float64
+	// Sizes are the problem sizes of these invocations, where they were recorded.
+	Sizes    []Size
+	Other    []Member
+	Children []*Node
+}
+
+// Size is a problem size: the values of its parameters, and how many invocations met it.
+type Size struct {
+	Calls float64            `json:"calls"`
+	At    map[string]float64 `json:"at"`
+}
+
+// Member is a member of a JSON object that means nothing here.
+type Member struct {
+	Key   string
+	Value json.RawMessage
+}
+
+// Graph is a call graph. Unit is its unit of time in seconds; 0: not known.
+type Graph struct {
+	Root  *Node
+	Unit  float64
+	Notes []string // what of the source is not in it
+}
+
+// Walk visits a tree, parents first.
+func (n *Node) Walk(visit func(n *Node, depth int)) { n.walk(0, visit) }
+
+func (n *Node) walk(depth int, visit func(*Node, int)) {
+	visit(n, depth)
+	for _, c := range n.Children {
+		c.walk(depth+1, visit)
+	}
+}
+
+// HasComponents tells whether any node below n is a component's. If none is, every node counts as one.
+func (n *Node) HasComponents() bool {
+	for _, c := range n.Children {
+		if c.Component != "" || c.HasComponents() {
+			return true
+		}
+	}
+	return false
+}
+
+// inside are the kinds of a run's nodes that are no step on the way to another component: their time is part
+// of the inclusive time of what they belong to.
+var inside = map[string]bool{"mpi": true, "gap": true, "off-core": true, "marple": true}
+
+// FromRun takes the tree of the thread that called MPI_Init. Times are nanoseconds of all ranks together.
+func FromRun(r *run.Run) (*Graph, error) {
+	root := r.Root()
+	if root == nil {
+		return nil, errNoGraph
+	}
+	g := &Graph{Root: fromRun(root), Unit: 1e-9}
+	for _, others := range r.CallGraph[1:] {
+		if others.Inclusive.Sum > 0 {
+			g.Notes = append(g.Notes, "what other threads did is not in this call graph")
+			break
+		}
+	}
+	return g, nil
+}
+
+func fromRun(n *run.Node) *Node {
+	out := &Node{Name: n.Name, Inclusive: float64(n.Inclusive.Sum)}
+	if n.Calls != nil {
+		out.Calls = float64(n.Calls.N)
+	}
+	for _, c := range n.Children {
+		if !inside[c.Kind] {
+			out.Children = append(out.Children, fromRun(c))
+		}
+	}
+	return out
+}

@@ -1,0 +1,113 @@
+package graph
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"marple/analysis/analysistest"
+)
+
+func TestWhatIsReadIsWrittenAgain(t *testing.T) {
+	const text = `{"name": "A<>", "inclusive": 1000, "calls": 3, "sizes": [{"calls":2,"at":{"n":10}},{"calls":1,"at":{"n":0.5}}], "colour": {"r":[1,2]}, "children": [
+ {"name": "B", "component": "b", "inclusive": 0.125, "children": [
+  {"name": "C", "inclusive": 12345678901234567, "children": []}]},
+ {"name": "D", "inclusive": 0, "children": []}]}
+`
+	n, err := Parse("f", []byte(text))
+	require.NoError(t, err)
+	again, err := n.JSON()
+	require.NoError(t, err)
+	require.Equal(t, strings.Replace(text, "12345678901234567", "12345678901234568", 1), string(again))
+	require.True(t, n.HasComponents())
+	require.Equal(t, []Size{{2, map[string]float64{"n": 10}}, {1, map[string]float64{"n": 0.5}}}, n.Sizes)
+}
+
+func TestMistakesHaveAPlace(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                 `f:1:1: not valid JSON: the file ends too early`,
+		`[]`:               `f:1:1: expected a call graph: {"name"`,
+		`{"name": "A"}`:    `f:1:1: a node without "inclusive"`,
+		`{"inclusive": 1}`: `f:1:1: a node without "name"`,
+		"{\"name\": \"A\",\n \"inclusive\": \"1\"}":                                    `f:2:15: "inclusive": expected a number`,
+		`{"name": "A", "inclusive": -1}`:                                               `f:1:28: "inclusive": -1: expected a number from 0 to 2e+308`,
+		`{"name": "A", "inclusive": 1e999}`:                                            `f:1:28: "inclusive": 1e999: expected`,
+		`{"name": 5, "inclusive": 1}`:                                                  `f:1:10: "name": expected a text`,
+		`{"name": "A", "component": 5, "inclusive": 1}`:                                `f:1:28: "component": expected a text`,
+		`{"name": "A", "name": "B", "inclusive": 1}`:                                   `f:1:15: "name" stands here twice`,
+		`{"name": "A", "inclusive": 1, "children": {}}`:                                `f:1:43: "children": expected a list`,
+		"{\"name\": \"A\", \"inclusive\": 1, \"children\": [\n\n  {\"name\": \"B\"}]}": `f:3:3: a node without "inclusive"`,
+		`{"name": "A", "inclusive": 1, "children": [null]}`:                            `f:1:44: expected a call graph`,
+		`{"name": "A", "inclusive": 1} {}`:                                             `f:1:31: expected nothing after the call graph`,
+		`{"name": "A", "inclusive": 1,}`:                                               `f:1:30: not valid JSON: invalid character`,
+		`{"name": "A", "inclusive": 1, "x": [}`:                                        `f:1:36: not valid JSON: invalid character`,
+		`{"name": "A", "inclusive": 1`:                                                 `f:1:29: not valid JSON: the file ends too early`,
+		`{"name": "A", "inclusive": 1, "sizes": [{"calls": 0, "at": {"n": 1}}]}`:       `f:1:41: "sizes": expected {"calls": 3`,
+		strings.Repeat(`{"name":"A","inclusive":1,"children":[`, MaxDepth+2):           `nested deeper than 10000`,
+	} {
+		_, err := Parse("f", []byte(text))
+		require.ErrorContains(t, err, want, "%.100s", text)
+	}
+}
+
+func TestReadTakesRunsToo(t *testing.T) {
+	const ms = 1_000_000
+	r := analysistest.Run(2, 2, func(r *analysistest.Rank) {
+		r.Region("solve", func() {
+			r.Compute(30 * ms)
+			r.Region("exchange", func() { r.Barrier(20, 10*ms) })
+		})
+	})
+	directory := t.TempDir()
+	require.NoError(t, r.Write(directory, ""))
+	for _, path := range []string{directory, filepath.Join(directory, "run.json")} {
+		g, err := Read(path)
+		require.NoError(t, err)
+		require.Equal(t, 1e-9, g.Unit)
+		solve := g.Root.Children[0]
+		require.Equal(t, []any{"solve", 80.0 * ms, 2.0}, []any{solve.Name, solve.Inclusive, solve.Calls})
+		// What is inside a call path, MPI calls and computation between them, is no node.
+		require.Len(t, solve.Children, 1)
+		exchange := solve.Children[0]
+		require.Equal(t, []any{"exchange", 20.0 * ms}, []any{exchange.Name, exchange.Inclusive})
+	}
+	r.CallGraph = nil
+	require.NoError(t, r.Write(directory, ""))
+	_, err := Read(directory)
+	require.ErrorContains(t, err, directory+": the run has no call graph")
+
+	path := filepath.Join(directory, "graph.json")
+	require.NoError(t, os.WriteFile(path, []byte(`{"name": "A", "inclusive": 7}`), 0o666))
+	g, err := Read(path)
+	require.NoError(t, err)
+	require.Equal(t, &Graph{Root: &Node{Name: "A", Inclusive: 7}}, g)
+	_, err = Read(filepath.Join(directory, "nothing"))
+	require.ErrorContains(t, err, "no such file")
+}
+
+// A file of any content is read and written alike, or refused with its place.
+func FuzzParse(f *testing.F) {
+	for _, name := range []string{"six-nodes.json", "shock-hydro.json"} {
+		data, err := os.ReadFile(filepath.Join("../testdata", name))
+		require.NoError(f, err)
+		f.Add(data)
+	}
+	f.Add([]byte(`{"name":"A","component":null,"inclusive":1e3,"calls":2,"sizes":[{"calls":1,"at":{"n":3}}],"other":[1],"children":null}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		n, err := Parse("f", data)
+		if err != nil {
+			require.Regexp(t, `^f:\d+:\d+: `, err.Error())
+			return
+		}
+		first, err := n.JSON()
+		require.NoError(t, err)
+		n, err = Parse("f", first)
+		require.NoError(t, err)
+		second, err := n.JSON()
+		require.NoError(t, err)
+		require.Equal(t, string(first), string(second))
+	})
+}

@@ -1,0 +1,47 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"marple/analysis/run"
+)
+
+// Families that are configured are chosen from when the program ends, and the choice stands in the report; a mistake
+// in their file costs the choice, not the report.
+func TestFamilies(t *testing.T) {
+	each(t, func(t *testing.T, mpi *library) {
+		program := mpi.compile(t, "families", "-ldl")
+		directory := t.TempDir()
+		families := filepath.Join(directory, "families.yaml")
+		require.NoError(t, os.WriteFile(families, []byte(`
+families:
+  A: {implementations: {A1: {measured: yes}, A2: {time: 1e-6}}}
+  B: {implementations: {B1: {measured: yes}, B2: {time: 2e-6}}}
+`), 0o666))
+		c := command{directory: directory}
+		r := c.run(t, mpi.launch(2, artifact(t, "marple"), "exec", "--out", "run", "--families", "families.yaml", "--", program)...)
+		require.Zero(t, r.code)
+		require.Contains(t, r.stderr, "\nBest choice  A: A2")
+		measured := readRun(t, filepath.Join(directory, "run"))
+		require.NotNil(t, measured.Selection)
+		require.True(t, measured.Selection.Proven)
+		require.Contains(t, measured.Selection.Core, "A")
+		choice := map[string]run.Choice{}
+		for _, one := range measured.Selection.Choices {
+			choice[one.Name] = one
+		}
+		require.InDelta(t, 2*5e-6, choice["A"].Time, 1e-12)
+		require.Greater(t, choice["A"].Next.Costs, 0.015)
+
+		require.NoError(t, os.WriteFile(families, []byte("families:\n  A: 5\n"), 0o666))
+		r = c.run(t, mpi.launch(2, artifact(t, "marple"), "exec", "--out", "again", "--families", "families.yaml", "--", program)...)
+		require.Zero(t, r.code)
+		require.True(t, r.reported())
+		require.Contains(t, r.stderr, "implementations were not chosen")
+		require.NotContains(t, r.stderr, "Best choice")
+	})
+}
