@@ -38,7 +38,7 @@ func (x *replay) explain(waits []waited, table *Table) error {
 	}
 	table.Delays = x.delayTable()
 	table.Critical, table.Length, table.Useful = x.criticalTable(segments)
-	table.Explained = true
+	table.Explained = 1
 	return nil
 }
 

@@ -183,7 +183,7 @@ type Table struct {
 	Critical  []Step
 	Length    uint64 // of the critical path, ns; rank 0's, as the next two are
 	Useful    uint64 // of it outside MPI
-	Explained bool   // Delays and Critical are known
+	Explained uint64 // ranks whose Delays, and part in Critical, are known
 	Lost      Lost
 }
 
@@ -193,7 +193,7 @@ const MostPairs = 16384
 // Merge adds the findings of other ranks. top is how many ranks each row keeps.
 func Merge(a, b Table, top int) Table {
 	m := Table{Ranks: a.Ranks + b.Ranks, Events: a.Events + b.Events, Bytes: a.Bytes + b.Bytes, Length: a.Length + b.Length,
-		Useful: a.Useful + b.Useful, Explained: a.Explained || b.Explained, Lost: a.Lost}
+		Useful: a.Useful + b.Useful, Explained: a.Explained + b.Explained, Lost: a.Lost}
 	theirs := b.Lost
 	for i, x := range m.Lost.Fields() {
 		*x += *theirs.Fields()[i]
