@@ -43,21 +43,19 @@ func waitStates(f *facts, imbalanced bool) []run.Finding {
 	var list []run.Finding
 	for _, p := range w.Patterns {
 		fact, known := waitFacts[p.Pattern]
-		lost := seconds(p.Ns)
+		delay, caused := mainDelay(w, p.Pattern)
+		lost := min(seconds(p.Ns)*caused, f.mpi)
 		if !known || lost/f.core < LeastShare || fact.together && imbalanced {
 			continue
 		}
 		site := w.Sites[slices.IndexFunc(w.Sites, func(s run.WaitSite) bool { return s.Pattern == p.Pattern })]
 		waiting := mostOf(site.PerRank)
-		var guilty []int
-		var delay *run.DelaySite
-		if len(w.Delays) > 0 {
-			delay = &w.Delays[0]
+		guilty := []int{int(mainPair(w))}
+		if delay != nil {
 			guilty = mostOf(delay.PerRank)
 		}
 		finding := f.finding(p.Pattern, lost)
-		verb := map[bool]string{true: "comes", false: "come"}
-		late := words.Plural(len(guilty), verb[true], verb[false])
+		late := words.Plural(len(guilty), "comes", "come")
 		switch p.Pattern {
 		case "late-sender":
 			late = words.Plural(len(guilty), "sends", "send")
@@ -76,7 +74,7 @@ func waitStates(f *facts, imbalanced bool) []run.Finding {
 		}
 		if delay != nil {
 			all := seconds(delay.Direct + delay.Passed)
-			finding.Evidence = append(finding.Evidence, evidence("delay", all, 0, "s", "because of %s on %s: %s of all waiting, %s of it passed on through other ranks",
+			finding.Evidence = append(finding.Evidence, evidence("delay", all, 0, "s", "caused by %s on %s: %s of the waiting, %s of it passed on through other ranks",
 				delay.Where, words.Ranks(guilty), words.Duration(all), words.Duration(seconds(delay.Passed))))
 		}
 		if f.crowded {
@@ -86,6 +84,36 @@ func waitStates(f *facts, imbalanced bool) []run.Finding {
 		f.explained += lost
 	}
 	return list
+}
+
+// mainDelay is the most expensive cause of a pattern's waits that the program can do something about, and the part
+// of them for which there is any: that a rank had no core is not the program's doing.
+func mainDelay(w *run.Waits, pattern string) (main *run.DelaySite, caused float64) {
+	var all, coreless uint64
+	for i := range w.Delays {
+		d := &w.Delays[i]
+		if d.Pattern != pattern {
+			continue
+		}
+		all += d.Direct + d.Passed
+		if d.Node == "" {
+			coreless += d.Direct + d.Passed
+		} else if main == nil {
+			main = d
+		}
+	}
+	if all == 0 {
+		return main, 1
+	}
+	return main, float64(all-coreless) / float64(all)
+}
+
+// mainPair is the rank that was waited for longest.
+func mainPair(w *run.Waits) int32 {
+	if len(w.Pairs) == 0 {
+		return 0
+	}
+	return w.Pairs[0].For
 }
 
 // mostOf are the ranks that have at least half as much as the first.

@@ -11,13 +11,13 @@ import (
 // waits is what ranks waited for each other, and what caused most of it, in two lines.
 func (w *writer) waits() {
 	t := w.r.Waits
-	core := w.r.CoreTime()
-	if t == nil || core == 0 || t.Ns*1000 < core {
+	wall := w.r.Core.Wall
+	if t == nil || wall == 0 || t.Ns*1000 < wall {
 		return
 	}
 	parts := []string{}
 	for i, p := range t.Patterns {
-		if i == mostNotes || p.Ns*1000 < core {
+		if i == mostNotes || p.Ns*1000 < wall {
 			break
 		}
 		parts = append(parts, fmt.Sprintf("%s %s", strings.ReplaceAll(p.Pattern, "-", " "), words.Percent(p.Share)))
@@ -37,10 +37,10 @@ const mostWaits = 12
 func WaitsText(r *run.Run) string {
 	w := &writer{r: r}
 	t := r.Waits
-	core := float64(max(r.CoreTime(), 1))
-	share := func(ns uint64) string { return words.Percent(float64(ns) / core) }
+	wall := float64(max(r.Core.Wall, 1))
+	share := func(ns uint64) string { return words.Percent(float64(ns) / wall) }
 	time := func(ns uint64) string { return words.Duration(float64(ns) / 1e9) }
-	w.line("%s of core time, %s, ranks waited for each other.", time(t.Ns), share(t.Ns))
+	w.line("Ranks waited for each other for %s, %s of their wall time.", time(t.Ns), share(t.Ns))
 	if t.Ns > 0 {
 		w.line("")
 		w.line("%-26s %6s %9s %10s", "pattern", "share", "time", "instances")
@@ -54,7 +54,7 @@ func WaitsText(r *run.Run) string {
 				break
 			}
 			w.row(s.Where, "%6s %9s %6d  %s: ", share(s.Ns), time(s.Ns), s.PerRank[0].Rank, s.Pattern)
-			w.row(s.ForWhere, "%25s for ", "")
+			w.row(s.ForWhere, "%24s for ", "")
 		}
 		w.line("")
 		w.line("%6s %9s %9s %6s  %s", "share", "direct", "passed on", "rank", "caused by longer time in")
@@ -62,7 +62,7 @@ func WaitsText(r *run.Run) string {
 			if w.more(i, len(t.Delays)) {
 				break
 			}
-			w.row(d.Where, "%6s %9s %9s %6d  ", share(d.Direct+d.Passed), time(d.Direct), time(d.Passed), d.PerRank[0].Rank)
+			w.row(d.Where, "%6s %9s %9s %6d  %s: ", share(d.Direct+d.Passed), time(d.Direct), time(d.Passed), d.PerRank[0].Rank, d.Pattern)
 		}
 		w.line("")
 		w.line("%9s %6s %6s", "time", "waits", "for")

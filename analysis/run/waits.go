@@ -30,7 +30,7 @@ type Waits struct {
 type WaitPattern struct {
 	Pattern   string  `json:"pattern"` // late-sender, wait-at-barrier, ...
 	Ns        uint64  `json:"ns"`
-	Share     float64 `json:"share"` // of core time
+	Share     float64 `json:"share"` // of the wall time of all ranks
 	Instances uint64  `json:"instances"`
 }
 
@@ -66,7 +66,8 @@ type WaitPair struct {
 // of that: directly for this rank, or passed on, for ranks that had waited for it. Over all paths both add up to the
 // time of all waits that are explained.
 type DelaySite struct {
-	Node    string     `json:"node"` // id in call_graph; empty: waiting for a core
+	Pattern string     `json:"pattern"` // of the waits
+	Node    string     `json:"node"`    // id in call_graph; empty: waiting for a core
 	Where   string     `json:"where"`
 	Direct  uint64     `json:"direct_ns"`
 	Passed  uint64     `json:"passed_on_ns"`
@@ -91,7 +92,7 @@ func (b *builder) waits(r *Run) *Waits {
 	w := &Waits{Patterns: []WaitPattern{}, Sites: []WaitSite{}, Pairs: []WaitPair{}, Delays: []DelaySite{}, Critical: []CriticalSite{},
 		CriticalNs: t.Length, CriticalUsefulNs: t.Useful, Events: t.Events, LogBytes: t.Bytes}
 	byPattern := map[waitstate.Pattern]int{}
-	core := float64(max(r.CoreTime(), 1))
+	wall := float64(max(r.Core.Wall, 1))
 	for _, x := range t.Waits {
 		w.Ns += x.Ns
 		i, known := byPattern[x.Pattern]
@@ -101,14 +102,14 @@ func (b *builder) waits(r *Run) *Waits {
 			w.Patterns = append(w.Patterns, WaitPattern{Pattern: x.Pattern.String()})
 		}
 		p := &w.Patterns[i]
-		p.Ns, p.Instances, p.Share = p.Ns+x.Ns, p.Instances+x.N, float64(p.Ns+x.Ns)/core
+		p.Ns, p.Instances, p.Share = p.Ns+x.Ns, p.Instances+x.N, float64(p.Ns+x.Ns)/wall
 		w.Sites = append(w.Sites, WaitSite{p.Pattern, nodeID(x.Path), b.placeName(x.Path), nodeID(x.For), b.placeName(x.For), x.Ns, x.N, x.Max, waitRanks(x.Ranks)})
 	}
 	for _, p := range t.Pairs {
 		w.Pairs = append(w.Pairs, WaitPair{p.Rank, p.For, p.Ns, p.N})
 	}
 	for _, d := range t.Delays {
-		w.Delays = append(w.Delays, DelaySite{b.placeID(d.Path), b.placeName(d.Path), d.Direct, d.Passed, waitRanks(d.Ranks)})
+		w.Delays = append(w.Delays, DelaySite{d.Pattern.String(), b.placeID(d.Path), b.placeName(d.Path), d.Direct, d.Passed, waitRanks(d.Ranks)})
 	}
 	for _, s := range t.Critical {
 		w.Critical = append(w.Critical, CriticalSite{b.placeID(s.Path), b.placeName(s.Path), s.Ns, float64(s.Ns) / float64(max(t.Length, 1)), waitRanks(s.Ranks)})

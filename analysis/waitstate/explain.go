@@ -152,6 +152,7 @@ func isMember(c *Comm, rank int32) bool {
 
 // excuse is what this rank knows of a wait for it: what it did longer than the one that waited.
 type excuse struct {
+	pattern   Pattern
 	rank      int32 // that waited
 	index     int   // of its wait
 	call      uint32
@@ -174,6 +175,7 @@ func (x *replay) compare(kept []waited) error {
 		}
 		o := told[w.by]
 		o.number(uint64(i))
+		o.number(uint64(w.pattern))
 		o.number(uint64(w.theirs))
 		o.word(comm)
 		o.number(uint64(theirs))
@@ -190,7 +192,7 @@ func (x *replay) compare(kept []waited) error {
 	slices.SortFunc(arrived, func(a, b packet) int { return cmp.Compare(a.from, b.from) })
 	for _, p := range arrived {
 		for i := (in{data: p.data}); len(i.data) > 0; {
-			e := excuse{rank: int32(p.from), index: int(i.number()), call: uint32(i.number())}
+			e := excuse{rank: int32(p.from), index: int(i.number()), pattern: Pattern(i.number()), call: uint32(i.number())}
 			comm, after := i.word(), uint32(i.number())
 			theirs := map[callgraph.ID]int64{}
 			for n := i.count(); n > 0; n-- {
@@ -535,23 +537,29 @@ func (s *solver) answers() []packet {
 
 // delayTable divides the cost of this rank's delays between its paths.
 func (x *replay) delayTable() []Delay {
-	direct, passed := map[callgraph.ID]float64{}, map[callgraph.ID]float64{}
+	type row struct {
+		pattern Pattern
+		path    callgraph.ID
+	}
+	type cost struct{ direct, passed float64 }
+	costs := map[row]cost{}
 	for i := range x.excuses {
 		e := &x.excuses[i]
 		for _, s := range e.shares {
-			direct[s.path] += e.direct * float64(s.ns) / float64(e.sum)
-			passed[s.path] += e.passed * float64(s.ns) / float64(e.sum)
+			part := float64(s.ns) / float64(e.sum)
+			c := costs[row{e.pattern, s.path}]
+			costs[row{e.pattern, s.path}] = cost{c.direct + e.direct*part, c.passed + e.passed*part}
 		}
 	}
 	var list []Delay
-	for path := range direct {
-		d := Delay{Path: path, Direct: uint64(direct[path] + 0.5), Passed: uint64(passed[path] + 0.5)}
+	for r, c := range costs {
+		d := Delay{Pattern: r.pattern, Path: r.path, Direct: uint64(c.direct + 0.5), Passed: uint64(c.passed + 0.5)}
 		if d.Direct+d.Passed > 0 {
 			d.Ranks = []stat.Ranked{{Rank: x.rank, Value: d.Direct + d.Passed, Other: d.Direct}}
 			list = append(list, d)
 		}
 	}
-	slices.SortFunc(list, func(a, b Delay) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(list, compareDelay)
 	return list
 }
 

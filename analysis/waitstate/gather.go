@@ -63,6 +63,7 @@ func (t *Table) Encode() []byte {
 	}
 	o.number(uint64(len(t.Delays)))
 	for _, d := range t.Delays {
+		o.number(uint64(d.Pattern))
 		o.word(uint64(d.Path))
 		o.number(d.Direct)
 		o.number(d.Passed)
@@ -96,7 +97,7 @@ func (t *Table) Decode(data []byte) error {
 		t.Waits = append(t.Waits, Wait{Pattern(i.number()), callgraph.ID(i.word()), callgraph.ID(i.word()), i.number(), i.number(), i.number(), i.ranks()})
 	}
 	for n := i.count(); n > 0; n-- {
-		t.Delays = append(t.Delays, Delay{callgraph.ID(i.word()), i.number(), i.number(), i.ranks()})
+		t.Delays = append(t.Delays, Delay{Pattern(i.number()), callgraph.ID(i.word()), i.number(), i.number(), i.ranks()})
 	}
 	for n := i.count(); n > 0; n-- {
 		t.Critical = append(t.Critical, Step{callgraph.ID(i.word()), i.number(), i.ranks()})

@@ -151,12 +151,13 @@ type Wait struct {
 	Ranks   []stat.Ranked // that waited; Value is their time, Count their waits
 }
 
-// Delay is the time that other ranks waited because a rank spent longer on a path than they did.
+// Delay is the time that other ranks waited, by one pattern, because a rank spent longer on a path than they did.
 type Delay struct {
-	Path   callgraph.ID
-	Direct uint64        // ns that ranks waited for this one
-	Passed uint64        // ns that others waited because those had waited
-	Ranks  []stat.Ranked // that caused it; Value is Direct + Passed, Other is Direct
+	Pattern Pattern
+	Path    callgraph.ID
+	Direct  uint64        // ns that ranks waited for this one
+	Passed  uint64        // ns that others waited because those had waited
+	Ranks   []stat.Ranked // that caused it; Value is Direct + Passed, Other is Direct
 }
 
 // Pair is how long a rank waited for another.
@@ -202,7 +203,7 @@ func Merge(a, b Table, top int) Table {
 		x.N, x.Ns, x.Max, x.Ranks = x.N+y.N, x.Ns+y.Ns, max(x.Max, y.Max), stat.MergeTop(x.Ranks, y.Ranks, top)
 		return x
 	})
-	m.Delays = stat.MergeSorted(a.Delays, b.Delays, func(x, y Delay) int { return cmp.Compare(x.Path, y.Path) }, func(x, y Delay) Delay {
+	m.Delays = stat.MergeSorted(a.Delays, b.Delays, compareDelay, func(x, y Delay) Delay {
 		x.Direct, x.Passed, x.Ranks = x.Direct+y.Direct, x.Passed+y.Passed, stat.MergeTop(x.Ranks, y.Ranks, top)
 		return x
 	})
@@ -217,6 +218,10 @@ func Merge(a, b Table, top int) Table {
 
 func compareWait(x, y Wait) int {
 	return cmp.Or(cmp.Compare(x.Pattern, y.Pattern), cmp.Compare(x.Path, y.Path), cmp.Compare(x.For, y.For))
+}
+
+func compareDelay(x, y Delay) int {
+	return cmp.Or(cmp.Compare(x.Pattern, y.Pattern), cmp.Compare(x.Path, y.Path))
 }
 
 func longest(x, y Pair) int {
