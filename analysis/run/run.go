@@ -47,6 +47,7 @@ type Run struct {
 	Peers          []Peer        `json:"peers"`
 	PeersNotListed uint64        `json:"peers_not_listed"`
 	Modules        []Module      `json:"modules"`
+	Waits          *Waits        `json:"waits,omitempty"`     // not there if no logs were kept, or the run did not finish
 	Selection      *Selection    `json:"selection,omitempty"` // where families of implementations are given
 }
 
