@@ -20,6 +20,7 @@ type Aggregator struct {
 	log     *[undoMax]undo
 	entries *[entriesMax]Entry
 	nodes   []Node // of the process
+	keep    *Log   // nil: events are not logged
 
 	loop    uint32   // loopNs in ticks
 	batch   uint32   // a multiple of oneBatch
@@ -269,6 +270,9 @@ func (a *Aggregator) ConsumeSpilled(file io.ReaderAt) (Status, error) {
 // consume aggregates records at to head, of which record i lies at ring[i%records].
 func (a *Aggregator) consume(ring *[records]record, at, head uint64) Status {
 	t := a.t
+	if a.keep != nil {
+		a.keep.take(ring, at, head)
+	}
 	a.begin()
 	for at < head {
 		if t.undoCount+perRecord > undoMax {

@@ -42,6 +42,11 @@ const loopNs = 10_000
 // Path is the node the edge belongs to.
 func (e Edge) Path() uint32 { return uint32(e &^ (edgeEnter | edgeExit | edgeLong)) }
 
+// AtCall, AtEnter and AtExit are the edges at an MPI call, and at the boundaries of a region.
+func AtCall(path uint32) Edge  { return Edge(path) }
+func AtEnter(path uint32) Edge { return Edge(path) | edgeEnter }
+func AtExit(path uint32) Edge  { return Edge(path) | edgeExit }
+
 // Long tells of the end of a gap before a test or probe whether it took more than 10 µs.
 func (e Edge) Long() bool { return e&edgeLong != 0 }
 

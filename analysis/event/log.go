@@ -1,0 +1,467 @@
+package event
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/bits"
+	"os"
+	"sync/atomic"
+)
+
+// A Log keeps a thread's events one by one, in the order in which they were recorded, for whoever has to know
+// more than sums: the search for wait states, and the timeline. Events that differ only in two numbers, such as
+// the times of a call, share one definition, so that an event takes 2 bytes and as many more as its two numbers
+// need; mostly 6 or 7 in all, and 38 at most. Tests and probes that found nothing are left out: a loop of them
+// would fill any log.
+//
+// A log is a row of blocks of BlockSize bytes at most, each of which can be read without the others, so also
+// backwards. Full blocks stay in memory, then go to a file, until the Budget is used up; then the log ends.
+type Log struct {
+	budget *Budget
+	thread int
+	nodes  []Node
+
+	next   uint64 // position of the first record that is not looked at yet
+	last   uint64 // tick: end of the last event
+	number uint32 // of the last operation spoken of
+	wide   bool   // the next call's numbers come from the next two
+	long   uint64
+	many   uint32 // bytes, saturated
+
+	block  []byte // the one that is being filled
+	used   int
+	cache  [slots]definition
+	blocks [][]byte // full ones; nil where they are in the file
+	events uint64
+	bytes  uint64 // in full blocks
+	ended  bool
+}
+
+// definition is what events have in common that differ in their two numbers only.
+type definition struct {
+	what  uint64
+	who   uint64 // peer and tag
+	bytes uint32
+	block uint32 // that it stands in; or leaveOut
+}
+
+const (
+	// BlockSize is the most bytes in a block of a Log.
+	BlockSize = 1 << 16
+
+	slotBits    = 9
+	slots       = 1 << slotBits
+	defineBit   = 1 << slotBits
+	firstShift  = slotBits + 1
+	secondShift = firstShift + 3
+	// A block begins with its size and the number of the last operation before it, 4 bytes each, and the
+	// end of the last event before it.
+	blockHead = 16
+	mostEvent = 2 + 20 + 8 + 8
+	leaveOut  = ^uint32(0)
+)
+
+// A Budget is what the logs of one process may take between them.
+type Budget struct {
+	Memory int64  // bytes that may stay in memory
+	Total  int64  // bytes in memory and in files
+	Record string // the process's record file, beside which the files are; "" if there can be none
+	used   atomic.Int64
+}
+
+// LogName is the file of a thread's log, beside the process's record file. Block i is at i·BlockSize.
+func LogName(recordFile string, thread int) string {
+	return fmt.Sprintf("%s.%d.log", recordFile, thread)
+}
+
+// NewLog makes the log of a thread; nodes is the process's table.
+func NewLog(budget *Budget, thread int, nodes []Node) *Log {
+	l := &Log{budget: budget, thread: thread, nodes: nodes}
+	for i := range l.cache {
+		l.cache[i].what = ^uint64(0)
+	}
+	return l
+}
+
+// Keep makes the aggregator log what it aggregates from now on.
+func (a *Aggregator) Keep(l *Log) {
+	l.next, l.last = atomic.LoadUint64(&a.t.consumed), a.t.beginTick
+	a.keep = l
+}
+
+// Events is how many events have been logged, in that many Bytes.
+func (l *Log) Events() uint64 { return l.events }
+func (l *Log) Bytes() uint64  { return l.bytes + uint64(l.used) }
+
+// Ended tells whether the log has stopped for want of room, and the tick of the last event in it.
+func (l *Log) Ended() (bool, uint64) { return l.ended, l.last }
+
+// take logs the records from, ..., to-1, of which record i lies at ring[i%records].
+func (l *Log) take(ring *[records]record, from, to uint64) {
+	from = max(from, l.next)
+	if l.ended || from >= to {
+		return
+	}
+	l.next = to
+	for ; from < to; from++ {
+		if from = l.usual(ring, from, to); from == to {
+			return
+		}
+		r := &ring[from&(records-1)]
+		what, who, bytes := uint64(r.what), r.third(), r.bytes
+		var first, second uint64
+		end := l.last
+		switch r.what.kind() {
+		case kindCall:
+			first, second = r.start-l.last, uint64(r.duration)
+			if l.wide {
+				second, bytes, l.wide = l.long, l.many, false
+			}
+			end = r.start + second
+		case kindReceived:
+			second, bytes = r.start, 0
+		case kindPosted, kindCompleted: // start is bytes, duration the operation's number, bytes the thread's
+			first, second = zigzag(int32(r.duration-l.number)), r.start
+		case kindEnter, kindExit:
+			first, end, bytes = r.start-l.last, r.start, 0
+		case kindBefore:
+			what, who, first, second, bytes = uint64(makeWhat(0, 0, kindBefore, 0)), 0, r.start, r.second(), 0
+			if first == 0 {
+				continue
+			}
+		case kindBegin:
+			what, who, first, end, bytes = uint64(makeWhat(0, 0, kindBegin, 0)), 0, r.start-l.last, r.start, 0
+		case kindWide:
+			l.wide, l.long, l.many = true, r.start, uint32(min(max(r.second(), r.third()), 1<<32-1))
+			continue
+		default:
+			continue
+		}
+		slot := slotOf(what, who, bytes)
+		d := &l.cache[slot]
+		code := int(slot)
+		if d.what != what || d.who != who || d.bytes != bytes || d.block != uint32(len(l.blocks)) {
+			if d.what == what && d.block == leaveOut {
+				continue
+			}
+			if l.idle(r) {
+				*d = definition{what: what, block: leaveOut}
+				continue
+			}
+			code |= defineBit
+		}
+		if l.used+mostEvent > len(l.block) {
+			if !l.turn() {
+				return
+			}
+			code |= defineBit
+		}
+		block, at := l.block, l.used+2
+		if code&defineBit != 0 {
+			*d = definition{what, who, bytes, uint32(len(l.blocks))}
+			binary.LittleEndian.PutUint64(block[at:], what)
+			binary.LittleEndian.PutUint64(block[at+8:], who)
+			binary.LittleEndian.PutUint32(block[at+16:], bytes)
+			at += 20
+		}
+		// Seven bytes are written as eight, so that a length fits three bits.
+		n, m := min((bits.Len64(first)+7)>>3, 7), min((bits.Len64(second)+7)>>3, 7)
+		binary.LittleEndian.PutUint64(block[at:], first)
+		at += n + (n+1)>>3
+		binary.LittleEndian.PutUint64(block[at:], second)
+		at += m + (m+1)>>3
+		binary.LittleEndian.PutUint16(block[l.used:], uint16(code|n<<firstShift|m<<secondShift))
+		l.used, l.last = at, end
+		if k := r.what.kind(); k == kindPosted || k == kindCompleted {
+			l.number = r.duration
+		}
+		l.events++
+	}
+}
+
+// usual logs calls and completions up to the first record whose definition does not stand in this block; everything
+// stays in registers meanwhile.
+func (l *Log) usual(ring *[records]record, from, to uint64) uint64 {
+	if l.wide {
+		return from
+	}
+	block, used, last, number, in := l.block, l.used, l.last, l.number, uint32(len(l.blocks))
+	begin := from
+loop:
+	for ; from < to; from++ {
+		r := &ring[from&(records-1)]
+		what, who, bytes := uint64(r.what), r.third(), r.bytes
+		slot := slotOf(what, who, bytes)
+		d := &l.cache[slot]
+		if d.what != what || d.who != who || d.bytes != bytes || d.block != in || used+mostEvent > len(block) {
+			break
+		}
+		var first, second uint64
+		switch r.what.kind() {
+		case kindCall:
+			first, second = r.start-last, uint64(r.duration)
+			last = r.start + second
+		case kindCompleted:
+			first, second = zigzag(int32(r.duration-number)), r.start
+			number = r.duration
+		default:
+			break loop
+		}
+		n, m := min((bits.Len64(first)+7)>>3, 7), min((bits.Len64(second)+7)>>3, 7)
+		at := used + 2
+		binary.LittleEndian.PutUint64(block[at:], first)
+		at += n + (n+1)>>3
+		binary.LittleEndian.PutUint64(block[at:], second)
+		binary.LittleEndian.PutUint16(block[used:], uint16(int(slot)|n<<firstShift|m<<secondShift))
+		used = at + m + (m+1)>>3
+	}
+	l.used, l.last, l.number = used, last, number
+	l.events += from - begin
+	return from
+}
+
+// slotOf is where the definition of an event is kept.
+func slotOf(what, who uint64, bytes uint32) uint64 {
+	return (what ^ bits.RotateLeft64(who, 21) ^ uint64(bytes)<<7) * 0x9e3779b97f4a7c15 >> (64 - slotBits)
+}
+
+func zigzag(x int32) uint64   { return uint64(uint32(x<<1 ^ x>>31)) }
+func unzigzag(x uint64) int32 { return int32(uint32(x)>>1) ^ -int32(x&1) }
+
+// idle tells of a test or probe that found nothing.
+func (l *Log) idle(r *record) bool {
+	path := r.what.path()
+	return r.what.kind() == kindCall && r.what.flags()&flagHit == 0 && path < uint32(len(l.nodes)) && l.nodes[path].Op == OpTest
+}
+
+// turn puts the block away and begins another. False: there is no room.
+func (l *Log) turn() bool {
+	if l.block != nil {
+		l.close()
+		if l.budget.used.Load() <= l.budget.Memory {
+			l.blocks = append(l.blocks, l.block)
+			l.block = nil
+		} else if err := l.store(len(l.blocks), l.block[:l.used]); err == nil {
+			l.blocks = append(l.blocks, nil)
+		} else {
+			l.ended = true
+			return false
+		}
+		l.bytes += uint64(l.used)
+		l.used = 0
+	}
+	used := l.budget.used.Add(BlockSize)
+	if used > l.budget.Total || l.budget.Record == "" && used > l.budget.Memory {
+		l.ended, l.block = true, nil
+		return false
+	}
+	if l.block == nil {
+		l.block = make([]byte, BlockSize)
+	}
+	binary.LittleEndian.PutUint32(l.block[4:], l.number)
+	binary.LittleEndian.PutUint64(l.block[8:], l.last)
+	l.used = blockHead
+	return true
+}
+
+func (l *Log) close() { binary.LittleEndian.PutUint32(l.block, uint32(l.used)) }
+
+// store writes a block to its place in the file.
+func (l *Log) store(i int, block []byte) error {
+	file, err := os.OpenFile(LogName(l.budget.Record, l.thread), os.O_WRONLY|os.O_CREATE, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteAt(block, int64(i)*BlockSize)
+	return errors.Join(err, file.Close())
+}
+
+// Store completes the log's file, so that it can be read when the process is gone.
+func (l *Log) Store() error {
+	for i, block := range l.blocks {
+		if block != nil {
+			if err := l.store(i, block[:binary.LittleEndian.Uint32(block)]); err != nil {
+				return err
+			}
+		}
+	}
+	if l.block == nil {
+		return nil
+	}
+	l.close()
+	return l.store(len(l.blocks), l.block[:l.used])
+}
+
+// Remove removes the log's file, if there is one.
+func (l *Log) Remove() {
+	for _, block := range l.blocks {
+		if block == nil {
+			os.Remove(LogName(l.budget.Record, l.thread))
+			return
+		}
+	}
+}
+
+// LogKind says what a Logged event is.
+type LogKind uint8
+
+const (
+	LogCall      LogKind = kindCall
+	LogEnter     LogKind = kindEnter     // a region begins
+	LogExit      LogKind = kindExit      // it ends
+	LogReceived  LogKind = kindReceived  // the receiving half of the call before
+	LogPosted    LogKind = kindPosted    // the call before has started a persistent operation
+	LogCompleted LogKind = kindCompleted // the call before has completed an operation
+	LogOffCore   LogKind = kindBefore    // Duration of the gap before the next event was spent runnable, without a core
+	LogBegin     LogKind = kindBegin     // another thread goes on
+)
+
+// Logged is an event of a Log.
+type Logged struct {
+	Kind            LogKind
+	Start, Duration uint64 // ticks
+	Path            uint32 // LogPosted, LogCompleted: of the call that started the operation
+	Comm            uint16
+	Peer, Tag       int32
+	Bytes           uint64
+	Number, Thread  uint32 // LogPosted, LogCompleted: of the operation, within the thread that started it
+	flags           uint8
+}
+
+// Collective tells of a collective call, or an operation that is one; Tag then is bytes received.
+func (e *Logged) Collective() bool { return e.flags&flagCollective != 0 }
+
+// Failed tells whether the call returned an error.
+func (e *Logged) Failed() bool { return e.flags&flagFailed != 0 }
+
+// Started tells whether the call started an operation; Finished, whether that was complete at once.
+func (e *Logged) Started() bool  { return e.flags&flagStarted != 0 }
+func (e *Logged) Finished() bool { return e.flags&flagComplete != 0 }
+
+// Hit tells of a test or probe that found something.
+func (e *Logged) Hit() bool { return e.flags&flagHit != 0 }
+
+// Brings tells of an operation whether it receives a message; Cancelled, whether it was cancelled.
+func (e *Logged) Brings() bool    { return e.flags&(flagIsSend|flagCollective) == 0 }
+func (e *Logged) Cancelled() bool { return e.flags&flagCancelled != 0 }
+
+var errLog = errors.New("damaged log")
+
+// Each visits the logged events in order, until visit returns false.
+func (l *Log) Each(visit func(*Logged) bool) error {
+	var file *os.File
+	var buffer []byte
+	for i, block := range l.blocks {
+		if block == nil {
+			if file == nil {
+				var err error
+				if file, err = os.Open(LogName(l.budget.Record, l.thread)); err != nil {
+					return err
+				}
+				defer file.Close()
+				buffer = make([]byte, BlockSize)
+			}
+			n, err := file.ReadAt(buffer, int64(i)*BlockSize)
+			if err != nil && err != io.EOF {
+				return err
+			}
+			block = buffer[:n]
+		}
+		if more, err := eachIn(block, visit); err != nil || !more {
+			return err
+		}
+	}
+	if l.block != nil {
+		l.close()
+		_, err := eachIn(l.block, visit)
+		return err
+	}
+	return nil
+}
+
+// EachIn visits the events of a stored log.
+func EachIn(file io.ReaderAt, visit func(*Logged) bool) error {
+	buffer := make([]byte, BlockSize)
+	for at := int64(0); ; at += BlockSize {
+		n, err := file.ReadAt(buffer, at)
+		if n == 0 && err == io.EOF {
+			return nil
+		}
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if more, err := eachIn(buffer[:n], visit); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// eachIn visits the events of one block.
+func eachIn(block []byte, visit func(*Logged) bool) (more bool, err error) {
+	if len(block) < blockHead {
+		return false, errLog
+	}
+	size := binary.LittleEndian.Uint32(block)
+	number, last := binary.LittleEndian.Uint32(block[4:]), binary.LittleEndian.Uint64(block[8:])
+	if size < blockHead || int(size) > len(block) {
+		return false, errLog
+	}
+	var cache [slots]definition
+	for rest := block[blockHead:size]; len(rest) > 0; {
+		if len(rest) < 2 {
+			return false, errLog
+		}
+		code := binary.LittleEndian.Uint16(rest)
+		rest = rest[2:]
+		d := &cache[code&(slots-1)]
+		if code&defineBit != 0 {
+			if len(rest) < 20 {
+				return false, errLog
+			}
+			*d = definition{binary.LittleEndian.Uint64(rest), binary.LittleEndian.Uint64(rest[8:]), binary.LittleEndian.Uint32(rest[16:]), 0}
+			rest = rest[20:]
+		}
+		var first, second uint64
+		var ok bool
+		if first, rest, ok = readNumber(rest, code>>firstShift&7); ok {
+			second, rest, ok = readNumber(rest, code>>secondShift)
+		}
+		if !ok {
+			return false, errLog
+		}
+		w := what(d.what)
+		e := Logged{Kind: LogKind(w.kind()), Path: w.path(), Comm: w.comm(), flags: w.flags(), Peer: int32(uint32(d.who)), Tag: int32(d.who >> 32)}
+		switch e.Kind {
+		case LogCall:
+			e.Start, e.Duration, e.Bytes = last+first, second, uint64(d.bytes)
+			last = e.Start + second
+		case LogEnter, LogExit, LogBegin:
+			e.Start = last + first
+			last = e.Start
+		case LogReceived, LogPosted, LogCompleted:
+			number += uint32(unzigzag(first))
+			e.Number, e.Thread, e.Bytes = number, d.bytes, second
+		case LogOffCore:
+			e.Duration = first
+		default:
+			return false, errLog
+		}
+		if !visit(&e) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func readNumber(data []byte, code uint16) (x uint64, rest []byte, ok bool) {
+	n := int(code + (code+1)>>3)
+	if len(data) < n {
+		return 0, nil, false
+	}
+	for i := range n {
+		x |= uint64(data[i]) << (8 * i)
+	}
+	return x, data[n:], true
+}
