@@ -36,6 +36,29 @@ func (c Clock) Ns(ticks uint64) uint64 {
 	return uint64(float64(ticks)*c.NsPerTick + 0.5)
 }
 
+// CommonClock converts a process's ticks to nanoseconds on a clock that all processes of its host share.
+type CommonClock struct {
+	Clock
+	ticks uint64
+	ns    int64
+}
+
+// CommonClockOf a process.
+func CommonClockOf(h *event.Header) CommonClock {
+	if h.ClockKind != event.ClockTSC {
+		return CommonClock{Clock: Clock{1}}
+	}
+	return CommonClock{ClockOf(h), h.First.Ticks, int64(h.First.RawNs)}
+}
+
+// At is the time of a tick.
+func (c CommonClock) At(ticks uint64) int64 {
+	if c.NsPerTick == 1 {
+		return int64(ticks-c.ticks) + c.ns
+	}
+	return int64(float64(int64(ticks-c.ticks))*c.NsPerTick+0.5) + c.ns
+}
+
 // FromProcess builds the call graph of one process. Its statistics over ranks have one sample.
 //
 // Time outside MPI is charged to the deepest node that the two events around it have in common, in a
@@ -143,6 +166,34 @@ func (b *builder) edge(root ID, e event.Edge, leaving bool) (Edge, *Node) {
 	return Edge{n.ID, SideCall}, b.nodes[n.Parent]
 }
 
+// Places names the nodes of a process's call graph, for events that are looked at one by one.
+type Places struct {
+	b    *builder
+	gaps map[[2]event.Edge]ID
+}
+
+// PlacesOf a process.
+func PlacesOf(p *event.Process) *Places {
+	b := &builder{p: p, nodes: map[ID]*Node{Root: {ID: Root, Kind: KindRoot}}, modules: map[string]Module{}, paths: map[ID][]ID{}}
+	b.table = p.Nodes()
+	return &Places{b, map[[2]event.Edge]ID{}}
+}
+
+// Call is the node of an entry of the process's table, and what it is.
+func (s *Places) Call(path uint32) *Node { return s.b.path(Root, path) }
+
+// Gap is the node that the time between two edges is charged to.
+func (s *Places) Gap(from, to event.Edge) ID {
+	key := [2]event.Edge{from, to}
+	id, ok := s.gaps[key]
+	if !ok {
+		n := s.b.between(Root, from, to)
+		id = n.identity()
+		s.gaps[key] = id
+	}
+	return id
+}
+
 // common is the deepest node that is above, or is, both; call sites themselves do not count.
 func (b *builder) common(x, y *Node) *Node {
 	above := map[ID]bool{}
@@ -221,16 +272,14 @@ func (b *builder) call(root ID, e *event.Entry) {
 }
 
 func (b *builder) gap(root ID, from, to event.Edge, e *event.Entry) {
-	begin, before := b.edge(root, from, true)
-	end, after := b.edge(root, to, false)
-	parent := b.common(before, after)
+	node := b.between(root, from, to)
+	parent := b.nodes[node.Parent]
 	if root == Others && parent.Kind == KindRoot {
 		return
 	}
 	off := b.clock.Ns(min(e.Runnable, e.Sum))
 	total := b.clock.Ns(e.Sum)
-	loop := b.isTest(begin) && b.isTest(end) && !to.Long()
-	n := b.add(Node{Parent: parent.ID, Kind: KindGap, From: begin, To: end, Loop: loop})
+	n := b.add(node)
 	n.Calls = n.Calls.Merge(stat.Stat{N: e.N, Sum: total - off, MinRank: b.rank, MaxRank: b.rank})
 	charge(n, total-off)
 	n.Runnable += off
@@ -241,6 +290,14 @@ func (b *builder) gap(root ID, from, to event.Edge, e *event.Entry) {
 	if e.Own > 0 {
 		charge(b.add(Node{Parent: parent.ID, Kind: KindOwn}), b.clock.Ns(e.Own))
 	}
+}
+
+// between is the node of a gap.
+func (b *builder) between(root ID, from, to event.Edge) Node {
+	begin, before := b.edge(root, from, true)
+	end, after := b.edge(root, to, false)
+	loop := b.isTest(begin) && b.isTest(end) && !to.Long()
+	return Node{Parent: b.common(before, after).ID, Kind: KindGap, From: begin, To: end, Loop: loop}
 }
 
 func (b *builder) isTest(e Edge) bool {

@@ -103,6 +103,21 @@ func (s Stat) DeviationOver(n uint64) float64 {
 	return math.Sqrt(max(0, variance))
 }
 
+const (
+	// AllRanks is the number of ranks up to which every rank's share in something is kept.
+	AllRanks = 64
+	// TopRanks is how many of the largest shares are kept beyond that.
+	TopRanks = 8
+)
+
+// Top is how many ranks' shares are kept of so many.
+func Top(ranks int) int {
+	if ranks <= AllRanks {
+		return AllRanks
+	}
+	return TopRanks
+}
+
 // Ranked is one rank's share in something.
 type Ranked struct {
 	Rank  int32

@@ -1,0 +1,369 @@
+package waitstate
+
+import (
+	"slices"
+
+	"marple/analysis/callgraph"
+	"marple/analysis/event"
+)
+
+// OffCore stands for no call path, but for the time without a core.
+const OffCore callgraph.ID = 0
+
+// Log gives the events of a thread, in order.
+type Log interface {
+	Each(visit func(*event.Logged) bool) error
+	Ended() (bool, uint64)
+	Events() uint64
+	Bytes() uint64
+}
+
+// collective says of an operation class what it depends on.
+var collective = map[event.Op]struct {
+	kind    Kind
+	pattern Pattern
+}{
+	event.OpBarrier:  {AllToAll, WaitAtBarrier},
+	event.OpNToN:     {AllToAll, WaitAtNxN},
+	event.OpNToOne:   {ToRoot, EarlyReduce},
+	event.OpOneToN:   {FromRoot, LateBroadcast},
+	event.OpScan:     {Prefix, EarlyScan},
+	event.OpFence:    {AllToAll, WaitAtFence},
+	event.OpComm:     {AllToAll, WaitAtCreation},
+	event.OpWindow:   {AllToAll, WaitAtCreation},
+	event.OpFinalize: {AllToAll, WaitAtFinalize},
+}
+
+// creations are those functions that make something together with all members of an intracommunicator.
+var creations = map[string]bool{
+	"MPI_Comm_create": true, "MPI_Comm_dup": true, "MPI_Comm_dup_with_info": true, "MPI_Comm_split": true, "MPI_Comm_split_type": true,
+	"MPI_Cart_create": true, "MPI_Cart_sub": true, "MPI_Graph_create": true, "MPI_Dist_graph_create": true, "MPI_Dist_graph_create_adjacent": true,
+	"MPI_Win_create": true, "MPI_Win_allocate": true, "MPI_Win_allocate_shared": true, "MPI_Win_create_dynamic": true, "MPI_Win_free": true,
+}
+
+// FromProcess takes one process's events out of the logs of its threads, by thread number.
+func FromProcess(p *event.Process, logs map[int]Log) (*Rank, error) {
+	b := &builder{p: p, h: p.Header(), clock: callgraph.CommonClockOf(p.Header()), places: callgraph.PlacesOf(p), paths: map[callgraph.ID]uint32{},
+		comms: map[uint16]int{}, started: map[operation]started{}, probed: map[Message][]int32{}}
+	b.r = &Rank{Begin: b.clock.At(b.h.BeginTick), End: b.clock.At(b.h.EndTick), Host: b.h.Host}
+	if b.h.ClockKind != event.ClockExternal {
+		b.r.Wall = int64(b.h.First.WallNs) - b.clock.At(b.h.First.Ticks)
+	}
+	b.r.OffCore = b.path(OffCore)
+	threads := p.Threads()
+	slices.SortStableFunc(threads, func(x, y event.Thread) int {
+		switch {
+		case x.Main == y.Main:
+			return 0
+		case x.Main:
+			return -1
+		}
+		return 1
+	})
+	for _, t := range threads {
+		log := logs[t.Index]
+		if log == nil {
+			continue
+		}
+		b.thread = uint16(t.Index)
+		b.main, b.last, b.edge, b.off = t.Main, b.clock.At(t.Begin), 0, 0
+		if err := log.Each(func(e *event.Logged) bool { b.event(e); return true }); err != nil {
+			return nil, err
+		}
+		if t.Main {
+			b.r.Main = len(b.r.Calls)
+		}
+		if ended, _ := log.Ended(); ended {
+			b.r.Lost.Ended = 1
+		}
+		b.r.Events += log.Events()
+		b.r.Bytes += log.Bytes()
+	}
+	b.finish()
+	return b.r, nil
+}
+
+type operation struct{ thread, number uint32 }
+
+type started struct {
+	list  *[]Message // or nil: a collective operation
+	index int32
+}
+
+type builder struct {
+	p      *event.Process
+	h      *event.Header
+	r      *Rank
+	clock  callgraph.CommonClock
+	places *callgraph.Places
+	paths  map[callgraph.ID]uint32
+	comms  map[uint16]int // index of Rank.Comms; -1: too small, or not known
+
+	thread  uint16
+	main    bool
+	last    int64
+	edge    event.Edge
+	off     int64
+	number  uint32 // operations started by this thread
+	call    uint32 // the last one
+	started map[operation]started
+	done    []completion
+	probed  map[Message][]int32 // messages that a probe has matched, not received yet; by Comm, Peer, Tag
+}
+
+type completion struct {
+	op        operation
+	call      uint32
+	comm      uint16
+	peer, tag int32
+	cancelled bool
+}
+
+func (b *builder) path(id callgraph.ID) uint32 {
+	at, ok := b.paths[id]
+	if !ok {
+		at = uint32(len(b.r.Paths))
+		b.r.Paths = append(b.r.Paths, id)
+		b.paths[id] = at
+	}
+	return at
+}
+
+// add notes a call, or a boundary of a region, which is one that takes no time.
+func (b *builder) add(start, duration uint64, path uint32, edge event.Edge) {
+	c := Call{Start: b.clock.At(start), End: b.clock.At(start + duration), Path: b.path(b.places.Call(path).ID), Thread: b.thread}
+	c.OffCore = min(b.off, max(c.Start-b.last, 0))
+	if b.main {
+		c.Gap = b.path(b.places.Gap(b.edge, edge))
+	}
+	b.last, b.edge, b.off = c.End, edge, 0
+	b.call = uint32(len(b.r.Calls))
+	b.r.Calls = append(b.r.Calls, c)
+}
+
+func (b *builder) event(e *event.Logged) {
+	switch e.Kind {
+	case event.LogCall:
+		b.add(e.Start, e.Duration, e.Path, event.AtCall(e.Path))
+		if !e.Failed() {
+			b.logged(e)
+		}
+	case event.LogEnter:
+		b.add(e.Start, 0, e.Path, event.AtEnter(e.Path))
+	case event.LogExit:
+		b.add(e.Start, 0, e.Path, event.AtExit(e.Path))
+	case event.LogReceived:
+		b.message(&b.r.Receives, e, b.call, b.call)
+	case event.LogPosted:
+		b.posted(e)
+	case event.LogCompleted:
+		b.done = append(b.done, completion{operation{e.Thread, e.Number}, b.call, e.Comm, e.Peer, e.Tag, e.Cancelled()})
+	case event.LogOffCore:
+		b.off += int64(float64(e.Duration) * b.clock.NsPerTick)
+	case event.LogBegin:
+		b.last, b.edge = b.clock.At(e.Start), 0
+	}
+}
+
+// message notes one; those to nobody are left out. It gives the index, or -1.
+func (b *builder) message(list *[]Message, e *event.Logged, at, done uint32) int32 {
+	if e.Peer < event.Any {
+		return -1
+	}
+	id, peer := b.peer(e.Comm, e.Peer)
+	*list = append(*list, Message{Comm: id, Peer: peer, Tag: e.Tag, At: at, Done: done})
+	return int32(len(*list) - 1)
+}
+
+// peer is the id of a communicator, and the rank of a member in MPI_COMM_WORLD; -1 if it is not known.
+func (b *builder) peer(comm uint16, rank int32) (uint64, int32) {
+	comms := b.p.Comms()
+	if rank < 0 || comm == 0 || int(comm) >= len(comms) {
+		return 0, -1
+	}
+	return comms[comm].ID, worldRank(b.p.Members(&comms[comm]), rank)
+}
+
+// begin notes an operation that goes on after its call.
+func (b *builder) begin(list *[]Message, index int32, number uint32) {
+	if index >= 0 {
+		b.started[operation{uint32(b.thread), number}] = started{list, index}
+	}
+}
+
+func (b *builder) logged(e *event.Logged) {
+	node := b.places.Call(e.Path)
+	at, done := b.call, b.call
+	number := b.number
+	if e.Started() {
+		b.number++
+		done = NotDone
+	}
+	if node.Flags&event.Persistent != 0 {
+		return
+	}
+	switch op := node.Op; {
+	case op.Sends():
+		i := b.message(&b.r.Sends, e, at, done)
+		if i >= 0 {
+			b.r.Sends[i].Buffered = op == event.OpBsend
+		}
+		if !e.Started() || e.Finished() {
+			return
+		}
+		if op == event.OpSendrecv { // its request is followed as the receive's; the peer comes with the completion
+			b.r.Receives = append(b.r.Receives, Message{Peer: -1, Tag: -1, At: at, Done: NotDone})
+			b.begin(&b.r.Receives, int32(len(b.r.Receives)-1), number)
+			return
+		}
+		b.begin(&b.r.Sends, i, number)
+	case op == event.OpRecv && (node.Name == "MPI_Mrecv" || node.Name == "MPI_Imrecv"):
+		b.matched(e, done, number)
+	case op == event.OpRecv:
+		i := b.message(&b.r.Receives, e, at, done)
+		if e.Started() && !e.Finished() {
+			b.begin(&b.r.Receives, i, number)
+		}
+	case op == event.OpProbe:
+		if i := b.message(&b.r.Receives, e, at, done); i >= 0 {
+			b.r.Receives[i].Peeks = true
+		}
+		if node.Name == "MPI_Mprobe" {
+			b.take(e)
+		}
+	case op == event.OpTest:
+		if node.Name == "MPI_Improbe" {
+			b.take(e)
+		}
+	default:
+		b.collective(node, e.Comm, e.Peer, at, done, number, e.Started() && !e.Finished())
+	}
+}
+
+// take matches a message at a probe; matched finds it when it is received.
+func (b *builder) take(e *event.Logged) {
+	if i := b.message(&b.r.Receives, e, b.call, NotDone); i >= 0 {
+		m := b.r.Receives[i]
+		key := Message{Comm: m.Comm, Peer: m.Peer, Tag: m.Tag}
+		b.probed[key] = append(b.probed[key], i)
+	}
+}
+
+func (b *builder) matched(e *event.Logged, done, number uint32) {
+	id, peer := b.peer(e.Comm, e.Peer)
+	key := Message{Comm: id, Peer: peer, Tag: e.Tag}
+	if waiting := b.probed[key]; len(waiting) > 0 {
+		b.probed[key] = waiting[1:]
+		b.r.Receives[waiting[0]].Done = done
+		if e.Started() && !e.Finished() {
+			b.begin(&b.r.Receives, waiting[0], number)
+		}
+	}
+}
+
+// collective notes an operation that all members of a communicator take part in.
+func (b *builder) collective(node *callgraph.Node, comm uint16, root int32, at, done, number uint32, goesOn bool) {
+	fact, ok := collective[node.Op]
+	if node.Op == event.OpNeighbor {
+		b.r.Lost.Uncovered++
+	}
+	if (node.Op == event.OpComm || node.Op == event.OpWindow) && !creations[node.Name] {
+		ok = false
+	}
+	if !ok {
+		return
+	}
+	i := b.comm(comm)
+	if i < 0 {
+		return
+	}
+	b.r.Collectives = append(b.r.Collectives, Collective{Comm: uint32(i), Kind: fact.kind, Pattern: fact.pattern, Root: root, At: at, Done: done})
+	if goesOn {
+		b.begin(nil, int32(len(b.r.Collectives)-1), number)
+	}
+}
+
+// comm is the index of a communicator of several ranks in Rank.Comms, or -1.
+func (b *builder) comm(raw uint16) int {
+	i, ok := b.comms[raw]
+	if ok {
+		if i < 0 {
+			b.r.Lost.Uncovered++
+		}
+		return max(i, -1)
+	}
+	i = -2 // has one rank only
+	comms := b.p.Comms()
+	switch {
+	case raw == 0 || int(raw) >= len(comms):
+		i = -1
+	case comms[raw].Flags&event.CommInter != 0 || comms[raw].Flags&event.CommMembers == 0:
+		i = -1
+	case comms[raw].Size > 1:
+		c := &comms[raw]
+		i = len(b.r.Comms)
+		b.r.Comms = append(b.r.Comms, Comm{ID: c.ID, Members: slices.Clone(b.p.Members(c)), Size: c.Size, Me: c.Rank})
+	}
+	b.comms[raw] = i
+	return b.comm(raw)
+}
+
+// posted is a persistent operation that the call before has started.
+func (b *builder) posted(e *event.Logged) {
+	b.number = max(b.number, e.Number+1)
+	node := b.places.Call(e.Path)
+	switch {
+	case e.Collective():
+		b.collective(node, e.Comm, e.Peer, b.call, NotDone, e.Number, true)
+	case node.Op == event.OpRecv:
+		b.begin(&b.r.Receives, b.message(&b.r.Receives, e, b.call, NotDone), e.Number)
+	case node.Op.Sends():
+		i := b.message(&b.r.Sends, e, b.call, NotDone)
+		if i >= 0 {
+			b.r.Sends[i].Buffered = node.Op == event.OpBsend
+		}
+		b.begin(&b.r.Sends, i, e.Number)
+	}
+}
+
+const gone = -9 // the peer of a message that was cancelled
+
+// finish brings completions to the operations, and leaves out what was never matched.
+func (b *builder) finish() {
+	for _, d := range b.done {
+		s, ok := b.started[d.op]
+		switch {
+		case !ok:
+		case s.list == nil:
+			b.r.Collectives[s.index].Done = d.call
+		case d.cancelled:
+			(*s.list)[s.index].Peer = gone
+		default:
+			m := &(*s.list)[s.index]
+			m.Done = d.call
+			if s.list == &b.r.Receives && m.Peer != gone {
+				m.Comm, m.Peer = b.peer(d.comm, d.peer)
+				m.Tag = d.tag
+				if d.peer == event.ProcNull {
+					m.Peer = gone
+				}
+			}
+		}
+	}
+	b.r.Sends = b.known(b.r.Sends)
+	b.r.Receives = b.known(b.r.Receives)
+}
+
+func (b *builder) known(list []Message) []Message {
+	kept := list[:0]
+	for _, m := range list {
+		switch {
+		case m.Peer == gone:
+		case m.Peer < 0 || m.Tag < 0:
+			b.r.Lost.Unmatched++
+		default:
+			kept = append(kept, m)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,133 @@
+package waitstate
+
+import (
+	"marple/analysis/callgraph"
+	"marple/analysis/event"
+	"marple/analysis/stat"
+)
+
+// Find is what a process does at the end: it replays its logs together with all other ranks. Rank 0 gets what all
+// have found.
+func Find(p *event.Process, logs map[int]Log, t Transport) (Table, error) {
+	r, err := FromProcess(p, logs)
+	if err != nil { // the others count on this rank
+		r = &Rank{Lost: Lost{Ended: 1}}
+	}
+	own, err := Replay(r, t)
+	if err != nil {
+		return Table{}, err
+	}
+	top := stat.Top(t.Ranks())
+	all, err := gather(t, own, top)
+	return all, err
+}
+
+// gather merges tables along a binomial tree.
+func gather(t Transport, own Table, top int) (Table, error) {
+	rank, ranks := t.Rank(), t.Ranks()
+	for bit := 1; bit < ranks; bit <<= 1 {
+		if rank&bit != 0 {
+			return Table{}, t.Send(rank-bit, own.Encode())
+		}
+		if rank+bit >= ranks {
+			continue
+		}
+		data, err := t.Receive(rank + bit)
+		if err != nil {
+			return Table{}, err
+		}
+		var theirs Table
+		if err := theirs.Decode(data); err != nil {
+			return Table{}, err
+		}
+		own = Merge(own, theirs, top)
+	}
+	return own, nil
+}
+
+// Encode gives the table as bytes for another rank.
+func (t *Table) Encode() []byte {
+	o := out{}
+	for _, x := range t.numbers() {
+		o.number(*x)
+	}
+	o.number(uint64(len(t.Waits)))
+	for _, w := range t.Waits {
+		o.number(uint64(w.Pattern))
+		o.word(uint64(w.Path))
+		o.word(uint64(w.For))
+		o.number(w.N)
+		o.number(w.Ns)
+		o.number(w.Max)
+		o.ranks(w.Ranks)
+	}
+	o.number(uint64(len(t.Delays)))
+	for _, d := range t.Delays {
+		o.number(uint64(d.Pattern))
+		o.word(uint64(d.Path))
+		o.number(d.Direct)
+		o.number(d.Passed)
+		o.ranks(d.Ranks)
+	}
+	o.number(uint64(len(t.Critical)))
+	for _, s := range t.Critical {
+		o.word(uint64(s.Path))
+		o.number(s.Ns)
+		o.ranks(s.Ranks)
+	}
+	o.number(uint64(len(t.Pairs)))
+	for _, p := range t.Pairs {
+		o.number(uint64(p.Rank))
+		o.number(uint64(p.For))
+		o.number(p.N)
+		o.number(p.Ns)
+	}
+	return o
+}
+
+// Decode is the inverse of Encode. Damaged data gives an error and never more memory than a constant times its
+// length.
+func (t *Table) Decode(data []byte) error {
+	i := in{data: data}
+	*t = Table{}
+	for _, x := range t.numbers() {
+		*x = i.number()
+	}
+	for n := i.count(); n > 0; n-- {
+		t.Waits = append(t.Waits, Wait{Pattern(i.number()), callgraph.ID(i.word()), callgraph.ID(i.word()), i.number(), i.number(), i.number(), i.ranks()})
+	}
+	for n := i.count(); n > 0; n-- {
+		t.Delays = append(t.Delays, Delay{Pattern(i.number()), callgraph.ID(i.word()), i.number(), i.number(), i.ranks()})
+	}
+	for n := i.count(); n > 0; n-- {
+		t.Critical = append(t.Critical, Step{callgraph.ID(i.word()), i.number(), i.ranks()})
+	}
+	for n := i.count(); n > 0; n-- {
+		t.Pairs = append(t.Pairs, Pair{int32(i.number()), int32(i.number()), i.number(), i.number()})
+	}
+	if i.bad || len(i.data) > 0 {
+		return errDamaged
+	}
+	return nil
+}
+
+func (t *Table) numbers() []*uint64 {
+	return append([]*uint64{&t.Ranks, &t.Events, &t.Bytes, &t.Length, &t.Useful, &t.Explained}, t.Lost.Fields()...)
+}
+
+func (o *out) ranks(list []stat.Ranked) {
+	o.number(uint64(len(list)))
+	for _, r := range list {
+		o.number(uint64(r.Rank))
+		o.number(r.Value)
+		o.number(r.Other)
+		o.number(r.Count)
+	}
+}
+
+func (i *in) ranks() (list []stat.Ranked) {
+	for n := i.count(); n > 0; n-- {
+		list = append(list, stat.Ranked{Rank: int32(i.number()), Value: i.number(), Other: i.number(), Count: i.number()})
+	}
+	return list
+}

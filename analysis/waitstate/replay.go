@@ -1,0 +1,660 @@
+package waitstate
+
+import (
+	"cmp"
+	"encoding/binary"
+	"maps"
+	"slices"
+
+	"marple/analysis/callgraph"
+	"marple/analysis/event"
+)
+
+// Replay finds this rank's waits. All ranks of the transport call it at the same time; an error is final for
+// the transport.
+//
+// It takes about 100 bytes of memory for each logged event, and for each communicator 2 MiB.
+func Replay(r *Rank, t Transport) (Table, error) {
+	x := &replay{r: r, t: t, rank: int32(t.Rank()), found: make([]uint32, len(r.Calls)), steps: map[int32][]step{}, together: map[uint64]*common{}}
+	if err := x.align(); err != nil {
+		return Table{}, err
+	}
+	if err := x.meet(); err != nil {
+		return Table{}, err
+	}
+	if err := x.messages(); err != nil {
+		return Table{}, err
+	}
+	if err := x.collectives(); err != nil {
+		return Table{}, err
+	}
+	waits := x.waits()
+	table := r.table(x.rank, waits)
+	err := x.explain(waits, &table)
+	table.Lost = r.Lost
+	return table, err
+}
+
+type replay struct {
+	r     *Rank
+	t     Transport
+	rank  int32
+	found []uint32 // by call: index+1 of what it waited for longest
+	needs []waited
+
+	asked    []asked            // receives that were matched
+	partners []int32            // ranks that messages went to or came from
+	usable   map[uint64]int     // by communicator: how many operations all members have logged
+	steps    map[int32][]step   // by partner: when it and this rank were in step
+	together map[uint64]*common // by communicator
+
+	kept    []waited // that are explained, in the order of calls
+	excuses []excuse // for waits of other ranks
+	sums    []int64  // of spent, which would otherwise be made anew for each wait; so are the next two
+	touched []uint32
+	shares  []share
+}
+
+// asked is when a receive was posted, and when its message was sent.
+type asked struct{ when, sent int64 }
+
+// step is a message for which one of two ranks waited: after the calls, both were in step.
+type step struct{ mine, theirs uint32 }
+
+// common are the operations on a communicator after which all its members were in step.
+type common struct {
+	comm    *Comm
+	ordinal []uint32 // that lie on the thread that called MPI_Init
+	done    []uint32 // calls, in order
+}
+
+// offer says that a call could not go on before another rank had entered one of its calls.
+func (x *replay) offer(call uint32, p Pattern, until int64, by int32, theirs uint32, path callgraph.ID) {
+	if call == NotDone {
+		return
+	}
+	c := &x.r.Calls[call]
+	until = min(until, c.End)
+	if until <= c.Start || by == x.rank {
+		return
+	}
+	w := waited{call, p, by, theirs, path, until}
+	if at := x.found[call]; at == 0 {
+		x.needs = append(x.needs, w)
+		x.found[call] = uint32(len(x.needs))
+	} else if have := &x.needs[at-1]; until > have.until || until == have.until && by < have.by {
+		*have = w
+	}
+}
+
+// waits are this rank's, in the order of calls.
+func (x *replay) waits() []waited {
+	slices.SortFunc(x.needs, func(a, b waited) int { return cmp.Compare(a.call, b.call) })
+	return x.needs
+}
+
+// worldRank is the rank in MPI_COMM_WORLD of a member; -1 if it has none.
+func worldRank(members []event.Run, rank int32) int32 {
+	for _, run := range members {
+		if uint32(rank) < run.Count {
+			return int32(run.First + uint32(rank)*uint32(run.Stride))
+		}
+		rank -= int32(run.Count)
+	}
+	return -1
+}
+
+// align brings the clocks of several hosts together, as far as their wall clocks agree.
+func (x *replay) align() error {
+	o := out{}
+	o.word(x.r.Host)
+	o.signed(x.r.Wall)
+	all, err := collect(x.t, packet{uint32(x.rank), 0, o})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(all, func(a, b packet) int { return cmp.Compare(a.from, b.from) })
+	offsets := map[uint64]int64{} // of a host's lowest rank
+	var answers []packet
+	var first int64
+	for _, p := range all {
+		i := in{data: p.data}
+		host, wall := i.word(), i.signed()
+		if len(offsets) == 0 {
+			first = wall
+		}
+		if _, known := offsets[host]; !known {
+			offsets[host] = wall - first
+		}
+		answer := out{}
+		answer.signed(offsets[host])
+		if wall != 0 && len(offsets) > 1 && offsets[host] != 0 {
+			answer.number(1)
+		} else {
+			answer.number(0)
+		}
+		answers = append(answers, packet{0, p.from, answer})
+	}
+	if answers, err = route(x.t, answers); err != nil {
+		return err
+	}
+	for _, p := range answers {
+		i := in{data: p.data}
+		offset := i.signed()
+		x.r.Lost.Hosts = i.number()
+		x.r.Begin += offset
+		x.r.End += offset
+		for c := range x.r.Calls {
+			x.r.Calls[c].Start += offset
+			x.r.Calls[c].End += offset
+		}
+	}
+	return nil
+}
+
+// meet lets every rank know who has something to match with it, and how many operations of each communicator
+// all its members have logged; the member of rank 0 counts.
+func (x *replay) meet() error {
+	counts := make([]int, len(x.r.Comms))
+	for _, c := range x.r.Collectives {
+		counts[c.Comm]++
+	}
+	told := map[int32]*out{}
+	tell := func(to int32) *out {
+		if told[to] == nil {
+			told[to] = &out{}
+		}
+		return told[to]
+	}
+	for _, list := range [][]Message{x.r.Sends, x.r.Receives} {
+		for i := range list {
+			if p := list[i].Peer; p >= 0 && int(p) < x.t.Ranks() {
+				tell(p)
+			}
+		}
+	}
+	sizes := map[uint64]int{}
+	for i, c := range x.r.Comms {
+		if leader := worldRank(c.Members, 0); counts[i] > 0 && leader >= 0 && int(leader) < x.t.Ranks() {
+			o := tell(leader)
+			o.word(c.ID)
+			o.number(uint64(counts[i]))
+			sizes[c.ID] = int(c.Size)
+		}
+	}
+	arrived, err := x.deliver(told)
+	if err != nil {
+		return err
+	}
+	type report struct{ members, least int }
+	reports := map[uint64]*report{}
+	partners := map[int32]bool{}
+	for p := range told {
+		partners[p] = true
+	}
+	for _, p := range arrived {
+		partners[int32(p.from)] = true
+		for i := (in{data: p.data}); len(i.data) > 0; {
+			id, n := i.word(), int(i.number())
+			if reports[id] == nil {
+				reports[id] = &report{0, n}
+			}
+			reports[id].members++
+			reports[id].least = min(reports[id].least, n)
+		}
+	}
+	// A leader answers those that reported. It is a member, so it knows the size if it took part itself.
+	answers := map[int32]*out{}
+	for _, p := range arrived {
+		for i := (in{data: p.data}); len(i.data) > 0; {
+			id := i.word()
+			i.number()
+			n := reports[id].least
+			if reports[id].members != sizes[id] {
+				n = 0
+			}
+			if answers[int32(p.from)] == nil {
+				answers[int32(p.from)] = &out{}
+			}
+			answers[int32(p.from)].word(id)
+			answers[int32(p.from)].number(uint64(n))
+		}
+	}
+	if arrived, err = x.deliver(answers); err != nil {
+		return err
+	}
+	x.usable = map[uint64]int{}
+	for _, p := range arrived {
+		for i := (in{data: p.data}); len(i.data) > 0; {
+			id := i.word()
+			x.usable[id] = int(i.number())
+		}
+	}
+	for i, c := range x.r.Comms {
+		x.r.Lost.Uncovered += uint64(counts[i] - min(counts[i], x.usable[c.ID]))
+	}
+	delete(partners, x.rank)
+	x.partners = slices.Sorted(maps.Keys(partners))
+	return nil
+}
+
+func (x *replay) deliver(told map[int32]*out) ([]packet, error) {
+	var packets []packet
+	for to, data := range told {
+		packets = append(packets, packet{uint32(x.rank), uint32(to), *data})
+	}
+	return route(x.t, packets)
+}
+
+// envelope is what messages between two ranks are matched by.
+type envelope struct {
+	comm uint64
+	tag  int32
+}
+
+// half is what the other rank has to know of one end of a message.
+type half struct {
+	at, done   uint32 // calls
+	start      int64  // of at
+	from, to   int64  // of done: it started and ended
+	path       callgraph.ID
+	concurrent bool // with other threads' messages of this envelope
+}
+
+// messages matches messages with each partner in turn: the k-th send of an envelope with the k-th receive.
+// In round i a rank talks to rank XOR i, so that no circle of ranks waits for each other.
+func (x *replay) messages() error {
+	sends, receives := byPeer(x.r.Sends), byPeer(x.r.Receives)
+	talks := map[int]bool{}
+	for _, p := range x.partners {
+		talks[int(p)^int(x.rank)] = true
+	}
+	for _, round := range slices.Sorted(maps.Keys(talks)) {
+		p := int32(round ^ int(x.rank))
+		mine := [2][]int32{sends[p], receives[p]}
+		o := out{}
+		x.encode(&o, x.r.Sends, mine[0])
+		x.encode(&o, x.r.Receives, mine[1])
+		data, err := swap(x.t, int(p), o)
+		if err != nil {
+			return err
+		}
+		i := in{data: data}
+		theirSends, theirReceives := decode(&i), decode(&i)
+		if i.bad {
+			return errDamaged
+		}
+		x.match(p, mine, theirSends, theirReceives)
+	}
+	x.wrongOrder()
+	return nil
+}
+
+func byPeer(list []Message) map[int32][]int32 {
+	by := map[int32][]int32{}
+	for i := range list {
+		by[list[i].Peer] = append(by[list[i].Peer], int32(i))
+	}
+	return by
+}
+
+// streams sorts messages with one partner by envelope, in order; probes take no part.
+func streams(list []Message, which []int32) (keys []envelope, by map[envelope][]int32) {
+	by = map[envelope][]int32{}
+	for _, i := range which {
+		m := &list[i]
+		if m.Peeks {
+			continue
+		}
+		e := envelope{m.Comm, m.Tag}
+		if by[e] == nil {
+			keys = append(keys, e)
+		}
+		by[e] = append(by[e], i)
+	}
+	return keys, by
+}
+
+func (x *replay) encode(o *out, list []Message, which []int32) {
+	keys, by := streams(list, which)
+	paths := map[uint32]int{}
+	o.number(uint64(len(keys)))
+	for _, e := range keys {
+		o.word(e.comm)
+		o.signed(int64(e.tag))
+		concurrent := uint64(0)
+		for _, i := range by[e] {
+			if x.r.Calls[list[i].At].Thread != x.r.Calls[list[by[e][0]].At].Thread {
+				concurrent = 1
+			}
+		}
+		o.number(concurrent)
+		o.number(uint64(len(by[e])))
+		var last int64
+		var at uint32
+		for _, i := range by[e] {
+			m := &list[i]
+			c := &x.r.Calls[m.At]
+			o.signed(c.Start - last)
+			o.signed(int64(m.At) - int64(at))
+			last, at = c.Start, m.At
+			n, known := paths[c.Path]
+			if !known {
+				n = len(paths)
+				paths[c.Path] = n
+			}
+			o.number(uint64(n))
+			if !known {
+				o.word(uint64(x.r.Paths[c.Path]))
+			}
+			if m.Done == NotDone || m.Buffered {
+				o.number(0)
+				continue
+			}
+			d := &x.r.Calls[m.Done]
+			o.number(1 + uint64(m.Done-min(m.Done, m.At)))
+			o.signed(d.Start - c.Start)
+			o.number(uint64(d.End - d.Start))
+		}
+	}
+}
+
+func decode(i *in) map[envelope][]half {
+	by := map[envelope][]half{}
+	var paths []callgraph.ID
+	for n := i.count(); n > 0; n-- {
+		e := envelope{i.word(), int32(i.signed())}
+		concurrent := i.number() != 0
+		var last int64
+		var at uint32
+		for k := i.count(); k > 0; k-- {
+			h := half{done: NotDone, concurrent: concurrent}
+			last += i.signed()
+			at += uint32(i.signed())
+			h.start, h.at = last, at
+			switch p := i.number(); {
+			case p < uint64(len(paths)):
+				h.path = paths[p]
+			default:
+				h.path = callgraph.ID(i.word())
+				paths = append(paths, h.path)
+			}
+			if d := i.number(); d > 0 {
+				h.done = at + uint32(d-1)
+				h.from = h.start + i.signed()
+				h.to = h.from + int64(i.number())
+			}
+			by[e] = append(by[e], h)
+		}
+	}
+	return by
+}
+
+// match brings the halves of messages with one partner together.
+func (x *replay) match(p int32, mine [2][]int32, theirSends, theirReceives map[envelope][]half) {
+	r := x.r
+	keys, own := streams(r.Sends, mine[0])
+	for _, e := range keys {
+		theirs := theirReceives[e]
+		n := min(len(own[e]), len(theirs))
+		r.Lost.Unmatched += uint64(len(own[e]) - n)
+		if x.concurrent(r.Sends, own[e]) || n > 0 && theirs[0].concurrent {
+			r.Lost.Ambiguous += uint64(n)
+			continue
+		}
+		for k, i := range own[e][:n] {
+			m, h := &r.Sends[i], &theirs[k]
+			start := r.Calls[m.At].Start
+			if h.done != NotDone && start > h.from && start <= h.to {
+				x.inStep(p, m.At, h.done) // it waited for this send
+			}
+			if m.Done == NotDone || m.Buffered {
+				continue
+			}
+			if d := &r.Calls[m.Done]; h.start > d.Start && h.start < d.End {
+				x.offer(m.Done, LateReceiver, h.start, p, h.at, h.path)
+				x.inStep(p, m.Done, h.at)
+			}
+		}
+	}
+	keys, own = streams(r.Receives, mine[1])
+	for _, e := range keys {
+		theirs := theirSends[e]
+		n := min(len(own[e]), len(theirs))
+		r.Lost.Unmatched += uint64(len(own[e]) - n)
+		if x.concurrent(r.Receives, own[e]) || n > 0 && theirs[0].concurrent {
+			r.Lost.Ambiguous += uint64(n)
+			continue
+		}
+		for k, i := range own[e][:n] {
+			m, h := &r.Receives[i], &theirs[k]
+			x.late(m, h, p)
+			start := r.Calls[m.At].Start
+			x.asked = append(x.asked, asked{start, h.start})
+			if h.done != NotDone && start > h.from && start < h.to {
+				x.inStep(p, m.At, h.done) // it waited for this receive
+			}
+		}
+	}
+	// A probe waits for the message that the next receive of its envelope takes.
+	taken := map[envelope]int{}
+	for _, i := range mine[1] {
+		m := &r.Receives[i]
+		e := envelope{m.Comm, m.Tag}
+		if !m.Peeks {
+			taken[e]++
+		} else if theirs := theirSends[e]; taken[e] < len(theirs) {
+			x.late(m, &theirs[taken[e]], p)
+		}
+	}
+	slices.SortFunc(x.steps[p], func(a, b step) int { return cmp.Compare(a.mine, b.mine) })
+}
+
+func (x *replay) concurrent(list []Message, which []int32) bool {
+	for _, i := range which {
+		if x.r.Calls[list[i].At].Thread != x.r.Calls[list[which[0]].At].Thread {
+			return true
+		}
+	}
+	return false
+}
+
+// late looks at a receive or probe.
+func (x *replay) late(m *Message, h *half, p int32) {
+	if m.Done == NotDone {
+		return
+	}
+	d := &x.r.Calls[m.Done]
+	if h.start > d.End {
+		x.r.Lost.Backward++
+	}
+	if h.start <= d.Start {
+		return
+	}
+	x.offer(m.Done, LateSender, h.start, p, h.at, h.path)
+	x.inStep(p, m.Done, h.at)
+}
+
+// inStep notes that both ranks were in step after these calls.
+func (x *replay) inStep(p int32, mine, theirs uint32) {
+	if int(mine) < x.r.Main {
+		x.steps[p] = append(x.steps[p], step{mine, theirs})
+	}
+}
+
+// wrongOrder tells among the late senders those that were waited for while a message which had been sent
+// earlier was asked for only later.
+func (x *replay) wrongOrder() {
+	slices.SortFunc(x.asked, func(a, b asked) int { return cmp.Compare(a.when, b.when) })
+	for i := len(x.asked) - 2; i >= 0; i-- {
+		x.asked[i].sent = min(x.asked[i].sent, x.asked[i+1].sent)
+	}
+	for i := range x.needs {
+		w := &x.needs[i]
+		at, _ := slices.BinarySearchFunc(x.asked, x.r.Calls[w.call].End, func(a asked, t int64) int { return cmp.Compare(a.when, t) })
+		if w.pattern == LateSender && at < len(x.asked) && x.asked[at].sent < w.until {
+			w.pattern = WrongOrder
+		}
+	}
+	x.asked = nil
+}
+
+// entry is who entered an operation last of those it depends on, as far as is known.
+type entry struct {
+	time int64
+	rank int32 // in MPI_COMM_WORLD; -1: nobody yet
+	call uint32
+	path callgraph.ID
+}
+
+const entrySize = 24
+
+func later(a, b entry) entry {
+	if b.rank >= 0 && (a.rank < 0 || b.time > a.time || b.time == a.time && b.rank < a.rank) {
+		return b
+	}
+	return a
+}
+
+// batch is how many operations of a communicator go into one message.
+const batch = 1 << 15
+
+// collectives finds the last to enter each operation, communicator by communicator in the order of their ids,
+// so that no circle of ranks waits for each other.
+func (x *replay) collectives() error {
+	operations := make([][]int32, len(x.r.Comms))
+	for i := range x.r.Collectives {
+		c := &x.r.Collectives[i]
+		operations[c.Comm] = append(operations[c.Comm], int32(i))
+	}
+	order := []int{}
+	for i, c := range x.r.Comms {
+		if x.usable[c.ID] > 0 && c.Size > 1 {
+			order = append(order, i)
+		}
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(x.r.Comms[a].ID, x.r.Comms[b].ID) })
+	for _, i := range order {
+		list := operations[i][:x.usable[x.r.Comms[i].ID]]
+		for first := 0; first < len(list); first += batch {
+			if err := x.collective(&x.r.Comms[i], list[first:min(len(list), first+batch)], first); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// collective finds the last to enter for a batch of operations. Up a binomial tree goes the last to enter
+// below; down goes the last of all, or, for a Prefix, the last of the lower ranks.
+func (x *replay) collective(c *Comm, list []int32, first int) error {
+	own := make([]entry, len(list))
+	for i, at := range list {
+		o := &x.r.Collectives[at]
+		own[i].rank = -1
+		if o.Kind == AllToAll || o.Kind == Prefix || (o.Kind == FromRoot) == (o.Root == c.Me) {
+			call := &x.r.Calls[o.At]
+			own[i] = entry{call.Start, x.rank, o.At, x.r.Paths[call.Path]}
+		}
+	}
+	me := uint32(c.Me)
+	below := slices.Clone(own)
+	type child struct {
+		rank   int32
+		before []entry // of Prefix operations: the last to enter of my own part, below the child
+	}
+	var children []child
+	bit := uint32(1)
+	for ; bit < c.Size && me&bit == 0; bit <<= 1 {
+		if me+bit >= c.Size {
+			continue
+		}
+		k := child{worldRank(c.Members, int32(me+bit)), slices.Clone(below)}
+		data, err := x.t.Receive(int(k.rank))
+		if err != nil {
+			return err
+		}
+		theirs, err := decodeEntries(data, len(list))
+		if err != nil {
+			return err
+		}
+		for i := range below {
+			below[i] = later(below[i], theirs[i])
+		}
+		children = append(children, k)
+	}
+	last, before := below, make([]entry, len(list))
+	for i := range before {
+		before[i].rank = -1
+	}
+	if me != 0 {
+		parent := int(worldRank(c.Members, int32(me-bit)))
+		if err := x.t.Send(parent, encodeEntries(below)); err != nil {
+			return err
+		}
+		data, err := x.t.Receive(parent)
+		if err != nil {
+			return err
+		}
+		if last, err = decodeEntries(data, len(list)); err != nil {
+			return err
+		}
+		copy(before, last) // for a Prefix
+	}
+	for _, k := range slices.Backward(children) {
+		down := slices.Clone(last)
+		for i, at := range list {
+			if x.r.Collectives[at].Kind == Prefix {
+				down[i] = later(before[i], k.before[i])
+			}
+		}
+		if err := x.t.Send(int(k.rank), encodeEntries(down)); err != nil {
+			return err
+		}
+	}
+	together := x.together[c.ID]
+	if together == nil {
+		together = &common{comm: c}
+		x.together[c.ID] = together
+	}
+	for i, at := range list {
+		o := &x.r.Collectives[at]
+		e := last[i]
+		if o.Kind == Prefix {
+			e = before[i]
+		}
+		waits := o.Kind == AllToAll || o.Kind == Prefix || (o.Kind == ToRoot) == (o.Root == c.Me)
+		if waits && e.rank >= 0 {
+			x.offer(o.Done, o.Pattern, e.time, e.rank, e.call, e.path)
+		}
+		if o.Kind == AllToAll && o.Done != NotDone && int(o.Done) < x.r.Main {
+			together.ordinal = append(together.ordinal, uint32(first+i))
+			together.done = append(together.done, o.Done)
+		}
+	}
+	return nil
+}
+
+func encodeEntries(list []entry) []byte {
+	data := make([]byte, 0, entrySize*len(list))
+	for _, e := range list {
+		data = binary.LittleEndian.AppendUint64(data, uint64(e.time))
+		data = binary.LittleEndian.AppendUint32(data, uint32(e.rank))
+		data = binary.LittleEndian.AppendUint32(data, e.call)
+		data = binary.LittleEndian.AppendUint64(data, uint64(e.path))
+	}
+	return data
+}
+
+func decodeEntries(data []byte, n int) ([]entry, error) {
+	if len(data) != n*entrySize {
+		return nil, errDamaged
+	}
+	list := make([]entry, n)
+	for i := range list {
+		d := data[i*entrySize:]
+		list[i] = entry{int64(binary.LittleEndian.Uint64(d)), int32(binary.LittleEndian.Uint32(d[8:])), binary.LittleEndian.Uint32(d[12:]),
+			callgraph.ID(binary.LittleEndian.Uint64(d[16:]))}
+	}
+	return list, nil
+}
