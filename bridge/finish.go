@@ -29,6 +29,7 @@ import (
 	"marple/analysis/event"
 	"marple/analysis/names"
 	"marple/analysis/profile"
+	"marple/analysis/waitstate"
 )
 
 // mpi is the transport that the C side lends.
@@ -71,6 +72,9 @@ func marple_core_gather(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 		return C.MRL_CORE_BROKEN
 	}
 	s.merged = profile.FromProcess(p)
+	if s.budget != nil {
+		s.merged.Logged = 1
+	}
 	if f.transport != nil {
 		if s.merged, err = profile.Gather(s.merged, mpi{f.transport}); err != nil {
 			return C.MRL_CORE_BROKEN
@@ -82,7 +86,55 @@ func marple_core_gather(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 			_ = analysis.Keep(s.merged, directory) // against a kill before the run is stored, which complains if it cannot be
 		}
 	}
+	if f.transport != nil && s.merged != nil && s.merged.Logged == uint64(s.merged.World) {
+		return C.MRL_CORE_REPLAY
+	}
 	return C.MRL_CORE_DONE
+}
+
+//export marple_core_replay
+func marple_core_replay(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C.int) {
+	guarded()
+	defer guard(&result)
+	s := find(handle)
+	if s == nil || s.budget == nil || f == nil || f.transport == nil || f.base == nil || f.size < event.TablesSize {
+		return C.MRL_CORE_BROKEN
+	}
+	defer s.endLogs(f.keep_raw != 0)
+	p, err := process(f)
+	if err != nil {
+		return C.MRL_CORE_BROKEN
+	}
+	logs := map[int]waitstate.Log{}
+	for i, l := range s.logs {
+		if l != nil {
+			logs[i] = l
+		}
+	}
+	waits, err := waitstate.Find(p, logs, mpi{f.transport})
+	if err != nil {
+		return C.MRL_CORE_BROKEN
+	}
+	if s.merged != nil {
+		s.merged.Waits = waits
+		if directory := C.GoString(f.directory); directory != "" {
+			_ = analysis.Keep(s.merged, directory)
+		}
+	}
+	return C.MRL_CORE_DONE
+}
+
+// endLogs completes the logs' files, or removes them.
+func (s *session) endLogs(keep bool) {
+	for _, l := range s.logs {
+		switch {
+		case l == nil:
+		case keep:
+			_ = l.Store()
+		default:
+			l.Remove()
+		}
+	}
 }
 
 //export marple_core_conclude

@@ -35,11 +35,16 @@ func init() {
 	debug.SetGCPercent(50)
 }
 
+// logMemory is how many bytes of logs stay in memory; the rest of them goes to files.
+const logMemory = 8 << 20
+
 // session is one process's measurement.
 type session struct {
 	tables   []byte
 	consumer [C.MRL_CORE_THREADS]*event.Aggregator // by thread, each used by one caller at a time
-	merged   *profile.Profile                      // rank 0, after gathering
+	logs     [C.MRL_CORE_THREADS]*event.Log
+	budget   *event.Budget    // of the logs; nil: none are kept
+	merged   *profile.Profile // rank 0, after gathering
 }
 
 // opened is the last session, so that handing over a batch takes no lock.
@@ -69,13 +74,16 @@ func guard(result *C.int) {
 }
 
 //export marple_core_open
-func marple_core_open(version C.uint32_t, base unsafe.Pointer, size C.uint64_t) (handle unsafe.Pointer) {
+func marple_core_open(version C.uint32_t, base unsafe.Pointer, size, logBytes C.uint64_t, rawFile *C.char) (handle unsafe.Pointer) {
 	guarded()
 	defer func() { recover() }()
 	if version != C.MRL_CORE_VERSION || base == nil || size < event.TablesSize {
 		return nil
 	}
 	s := &session{tables: unsafe.Slice((*byte)(base), int(size))}
+	if logBytes > 0 {
+		s.budget = &event.Budget{Memory: min(int64(logBytes), logMemory), Total: int64(logBytes), Record: C.GoString(rawFile)}
+	}
 	h := pointer.Save(s)
 	last.Store(&opened{h, s})
 	return h
@@ -93,6 +101,10 @@ func marple_core_consume(handle unsafe.Pointer, index C.uint32_t, block unsafe.P
 	if a == nil {
 		a = event.NewAggregator(unsafe.Slice((*byte)(block), event.ThreadSpan), event.AllNodes(s.tables), event.HeaderOf(s.tables).TicksPerSecond)
 		s.consumer[index] = a
+		if s.budget != nil {
+			s.logs[index] = event.NewLog(s.budget, int(index), event.AllNodes(s.tables))
+			a.Keep(s.logs[index])
+		}
 	}
 	if spill != nil && a.Spilled() {
 		file, err := os.Open(C.GoString(spill))

@@ -69,7 +69,7 @@ static struct {
     void *session;
     mrl_core_open_fn *open;
     mrl_core_consume_fn *consume;
-    mrl_core_finish_fn *gather, *conclude;
+    mrl_core_finish_fn *gather, *replay, *conclude;
     char why[512];      /* there is no core */
     _Atomic int inside; /* threads */
     struct action go[FAULTS], application[FAULTS]; /* what they want done about faults */
@@ -225,6 +225,7 @@ static bool load(const char *path, char *why, size_t size)
         *(void **)&core.open = dlsym(library, MRL_CORE_OPEN);
         *(void **)&core.consume = dlsym(library, MRL_CORE_CONSUME);
         *(void **)&core.gather = dlsym(library, MRL_CORE_GATHER);
+        *(void **)&core.replay = dlsym(library, MRL_CORE_REPLAY_WAITS);
         *(void **)&core.conclude = dlsym(library, MRL_CORE_CONCLUDE);
         for (int i = 0; i < FAULTS; i++)
             read_action(faults[i], &core.go[i]);
@@ -236,11 +237,11 @@ static bool load(const char *path, char *why, size_t size)
         snprintf(why, size, "%s", error ? error : "unknown error");
         return false;
     }
-    if (!core.open || !core.consume || !core.gather || !core.conclude) {
+    if (!core.open || !core.consume || !core.gather || !core.replay || !core.conclude) {
         snprintf(why, size, "%s is not Marple's core", path);
         return false;
     }
-    core.session = core.open(MRL_CORE_VERSION, mrl.base, mrl.size);
+    core.session = core.open(MRL_CORE_VERSION, mrl.base, mrl.size, (uint64_t)mrl.settings.log << 20, mrl.in_file ? mrl.file : "");
     if (!core.session) {
         snprintf(why, size, "%s belongs to another version of Marple", path);
         return false;
@@ -378,23 +379,28 @@ bool mrl_core_consume(struct mrl_thread *t)
     return getpid() == mrl.pid && mrl_core_stack_suffices() && mrl_core_ready() && consume(t);
 }
 
-static bool finish(mrl_core_finish_fn **step, const struct mrl_finish *f)
+static int finish(mrl_core_finish_fn **step, const struct mrl_finish *f)
 {
     if (getpid() != mrl.pid || !mrl_core_ready())
-        return false;
+        return MRL_CORE_BROKEN;
     struct guard g;
     enter(&g);
     int result = (*step)(core.session, f);
     leave(&g);
-    return result == MRL_CORE_DONE;
+    return result;
 }
 
-bool mrl_core_gather(const struct mrl_finish *f)
+int mrl_core_gather(const struct mrl_finish *f)
 {
     return finish(&core.gather, f);
 }
 
+bool mrl_core_replay(const struct mrl_finish *f)
+{
+    return finish(&core.replay, f) == MRL_CORE_DONE;
+}
+
 bool mrl_core_conclude(const struct mrl_finish *f)
 {
-    return finish(&core.conclude, f);
+    return finish(&core.conclude, f) == MRL_CORE_DONE;
 }

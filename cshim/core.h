@@ -7,11 +7,11 @@
 
 #include <stdint.h>
 
-#define MRL_CORE_VERSION 1
+#define MRL_CORE_VERSION 2
 #define MRL_CORE_THREADS 1024 /* MRL_THREADS_MAX */
 
-/* What consume returns. */
-enum { MRL_CORE_DONE, MRL_CORE_MORE_ENTRIES, MRL_CORE_BROKEN };
+/* What consume returns, and the other steps. REPLAY: done, and all ranks have what they need to replay. */
+enum { MRL_CORE_DONE, MRL_CORE_MORE_ENTRIES, MRL_CORE_BROKEN, MRL_CORE_REPLAY };
 
 /*
  * Messages between ranks at the end of the run, over MPI, on the calling thread. Each call gives up at
@@ -39,15 +39,18 @@ struct mrl_finish {
     void (*print)(const char *text, uint64_t size); /* the report, where the settings want it */
     void (*say)(const char *format, ...);           /* one line */
     int32_t full;                                   /* it has been said that the directory takes nothing */
+    int32_t keep_raw;
 };
 
 #define MRL_CORE_OPEN "marple_core_open"
 #define MRL_CORE_CONSUME "marple_core_consume"
 #define MRL_CORE_GATHER "marple_core_gather"     /* merges over ranks */
+#define MRL_CORE_REPLAY_WAITS "marple_core_replay" /* all ranks together look for wait states */
 #define MRL_CORE_CONCLUDE "marple_core_conclude" /* rank 0: reports and stores */
-typedef void *mrl_core_open_fn(uint32_t version, void *base, uint64_t size); /* a session, or NULL */
+/* A session, or NULL. Logs of events take log_bytes at most, in memory and beside raw_file. */
+typedef void *mrl_core_open_fn(uint32_t version, void *base, uint64_t size, uint64_t log_bytes, const char *raw_file);
 /* spill: a file of records that come before those in the ring, or NULL */
 typedef int mrl_core_consume_fn(void *session, uint32_t thread, void *block, uint64_t size, const char *spill);
-typedef int mrl_core_finish_fn(void *session, const struct mrl_finish *finish); /* both of the last two */
+typedef int mrl_core_finish_fn(void *session, const struct mrl_finish *finish); /* the last three */
 
 #endif

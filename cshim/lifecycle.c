@@ -121,7 +121,7 @@ void mrl_stop_recording(uint64_t end)
 static struct mrl_finish finish;
 
 /* Hands everything to the core, which merges over ranks. */
-bool mrl_gather(const struct mrl_transport *transport)
+enum mrl_gathered mrl_gather(const struct mrl_transport *transport)
 {
     mrl_drain();
     uint32_t threads = atomic_load(&mrl.header->threads);
@@ -137,8 +137,17 @@ bool mrl_gather(const struct mrl_transport *transport)
         .print = mrl_print,
         .say = mrl_say,
         .full = mrl.file_error != 0,
+        .keep_raw = mrl.settings.keep_raw,
     };
-    return mrl_core_gather(&finish);
+    int result = mrl_core_gather(&finish);
+    return result == MRL_CORE_REPLAY ? MRL_GATHERED_REPLAY : result == MRL_CORE_DONE ? MRL_GATHERED : MRL_NOT_GATHERED;
+}
+
+/* All ranks look for wait states together; without them the report says so. */
+void mrl_replay(const struct mrl_transport *transport)
+{
+    finish.transport = transport;
+    mrl_core_replay(&finish);
 }
 
 /* Rank 0 keeps what was gathered: the ranks' own files have done their work. */

@@ -111,7 +111,8 @@ const char *mrl_core_why(void);
 bool mrl_core_ready_to_merge(void);
 bool mrl_core_stack_suffices(void);
 bool mrl_core_consume(struct mrl_thread *t);
-bool mrl_core_gather(const struct mrl_finish *finish);
+int mrl_core_gather(const struct mrl_finish *finish);
+bool mrl_core_replay(const struct mrl_finish *finish);
 bool mrl_core_conclude(const struct mrl_finish *finish);
 
 /* region.c */
@@ -124,7 +125,9 @@ struct mrl_transport;
 bool mrl_begin(const char *directory, int rank, int ranks);
 void mrl_record(struct mrl_instant before);
 void mrl_stop_recording(uint64_t end);
-bool mrl_gather(const struct mrl_transport *transport);
+enum mrl_gathered { MRL_NOT_GATHERED, MRL_GATHERED, MRL_GATHERED_REPLAY };
+enum mrl_gathered mrl_gather(const struct mrl_transport *transport);
+void mrl_replay(const struct mrl_transport *transport);
 void mrl_gathered(void);
 bool mrl_conclude(void);
 

@@ -212,11 +212,14 @@ static bool end(uintptr_t site)
 
     mrl_transport_patience(mrl.settings.deadline);
     bool core = mrl_core_ready_to_merge();
-    char gathered = together && core && mrl_gather(mrl_transport());
+    char gathered = (char)(together && core ? mrl_gather(mrl_transport()) : MRL_NOT_GATHERED);
     if (together && !core)
         mrl_transport_relay();
     /* What counts is whether rank 0 has it all. */
-    gathered = together && mrl_transport_broadcast(&gathered, 1) && gathered;
+    if (!together || !mrl_transport_broadcast(&gathered, 1))
+        gathered = MRL_NOT_GATHERED;
+    if (gathered == MRL_GATHERED_REPLAY)
+        mrl_replay(mrl_transport());
     if (gathered)
         mrl_gathered();
     else

@@ -20,7 +20,7 @@ type coder struct {
 
 var errDamaged = errors.New("damaged profile")
 
-const formatVersion = 1
+const formatVersion = 2
 
 // Encode gives the profile as bytes for another rank.
 func Encode(p *Profile) []byte {
@@ -155,6 +155,11 @@ func (c *coder) profile(p *Profile) {
 	})
 	for _, x := range p.Lost.fields() {
 		number(c, x)
+	}
+	number(c, &p.Logged)
+	waits := string(p.Waits.Encode())
+	if c.text(&waits); c.reading && p.Waits.Decode([]byte(waits)) != nil {
+		c.fail()
 	}
 }
 

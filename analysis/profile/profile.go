@@ -18,13 +18,10 @@ import (
 	"marple/analysis/callgraph"
 	"marple/analysis/event"
 	"marple/analysis/stat"
+	"marple/analysis/waitstate"
 )
 
 const (
-	// AllRanks is the number of ranks up to which every node keeps every rank's share.
-	AllRanks = 64
-	// TopRanks is how many of the largest shares a node keeps beyond that.
-	TopRanks = 8
 	// MaxPeers is how many pairs of ranks are kept; those that exchanged most bytes.
 	MaxPeers = 16384
 	// MaxComms is how many communicators are kept; those whose IDs are smallest, which is as good as any
@@ -48,6 +45,8 @@ type Profile struct {
 	Pairs   uint64 // pairs of ranks that exchanged messages, kept or not
 	Graph   callgraph.Graph
 	Lost    Lost
+	Logged  uint64 // ranks that have kept a log of events
+	Waits   waitstate.Table
 }
 
 // Total is one rank's balance. Wall is Useful + MPI + OffCore + Paused + Own of the thread that called
@@ -123,10 +122,7 @@ type Lost struct {
 
 // Top is how many ranks' shares each node keeps.
 func (p *Profile) Top() int {
-	if p.World <= AllRanks {
-		return AllRanks
-	}
-	return TopRanks
+	return stat.Top(int(p.World))
 }
 
 func text(b []byte) string {
@@ -373,6 +369,8 @@ func Merge(a, b *Profile) *Profile {
 	m.Comms = m.Comms[:min(len(m.Comms), MaxComms)]
 	m.Peers = stat.MergeSorted(a.Peers, b.Peers, largestPeer, nil)
 	m.Peers = m.Peers[:min(len(m.Peers), MaxPeers)]
+	m.Logged = a.Logged + b.Logged
+	m.Waits = waitstate.Merge(a.Waits, b.Waits, m.Top())
 	m.Graph = *callgraph.Merge(&a.Graph, &b.Graph, m.Top())
 	return m
 }

@@ -31,6 +31,7 @@ func Text(r *run.Run, directory string) string {
 	w.findings()
 	w.conditions()
 	w.efficiency()
+	w.waits()
 	w.functions()
 	w.sites()
 	w.communication()

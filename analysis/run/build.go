@@ -48,6 +48,7 @@ func New(p *profile.Profile, names Namer) *Run {
 	for _, m := range p.Graph.Modules {
 		r.Modules = append(r.Modules, Module{m.Path, m.BuildID, names.Notes(m)})
 	}
+	r.Waits = b.waits(r)
 	r.Conditions = conditions(r)
 	r.NotSeen = b.notSeen(r)
 	return r
@@ -446,6 +447,7 @@ func (b *builder) notSeen(r *Run) []Note {
 	add("regions-deep", l.DeepRegions, "%d regions were nested too deeply to be recorded")
 	add("regions-mismatched", l.BadExits, "%d region ends matched no open region")
 	add("regions-in-mpi", l.InMPIHooks, "%d regions inside MPI calls (callbacks) were not recorded")
+	b.waitsNotSeen(add)
 	threads := uint64(0)
 	for _, p := range r.PerRank {
 		if p.Threads > 1 {

@@ -48,6 +48,7 @@ type Run struct {
 	PeersNotListed uint64        `json:"peers_not_listed"`
 	Modules        []Module      `json:"modules"`
 	Selection      *Selection    `json:"selection,omitempty"` // where families of implementations are given
+	Waits          *Waits        `json:"waits,omitempty"`     // not there if no logs were kept, or the run did not finish
 }
 
 // MPI is the library the program ran with.

@@ -46,6 +46,8 @@ var Table = []Setting{
 		Doc: "clock to time with; external is a simulated MPI's own, which auto takes where there is one"},
 	{Key: "spill", Kind: Number, Preset: "256", Least: 0, Most: 1 << 20, Value: "MIB",
 		Doc: "most raw records kept on disk per thread while the analysis core cannot be opened"},
+	{Key: "log", Kind: Number, Preset: "8", Least: 0, Most: 4096, Value: "MIB",
+		Doc: "most room per rank for the log of events that wait states are found in, about 6 bytes an event; 0: none"},
 	{Key: "deadline", Kind: Number, Preset: "60", Least: 1, Most: 86400, Value: "SECONDS",
 		Doc: "longest wait for another rank's part of the report"},
 	{Key: "keep-raw", Kind: Choice, Preset: "off", Choices: []string{"off", "on"},

@@ -15,7 +15,7 @@ import (
 )
 
 // Stages of analysis, each of which may use those before it.
-var stages = []string{"stat", "setting", "words", "formula", "event", "callgraph", "profile", "symbol", "names", "run", "diagnosis", "report",
+var stages = []string{"stat", "setting", "words", "formula", "event", "callgraph", "waitstate", "profile", "symbol", "names", "run", "diagnosis", "report",
 	"selection/graph", "selection/prune", "selection/optimum", "selection", ""}
 
 // Libraries that a room may use beside Go's own.

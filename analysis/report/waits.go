@@ -1,0 +1,98 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"marple/analysis/run"
+	"marple/analysis/words"
+)
+
+// waits is what ranks waited for each other, and what caused most of it, in two lines.
+func (w *writer) waits() {
+	t := w.r.Waits
+	wall := w.r.Core.Wall
+	if t == nil || wall == 0 || t.Ns*1000 < wall {
+		return
+	}
+	parts := []string{}
+	for i, p := range t.Patterns {
+		if i == mostNotes || p.Ns*1000 < wall {
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s %s", strings.ReplaceAll(p.Pattern, "-", " "), words.Percent(p.Share)))
+	}
+	w.block("Waiting      ", "             ", strings.Join(parts, ", "))
+	if len(t.Delays) > 0 {
+		d := t.Delays[0]
+		w.block("  because of ", "             ", fmt.Sprintf("%s, mostly on rank %d (%s of the waiting)", d.Where, d.PerRank[0].Rank,
+			words.Percent(float64(d.Direct+d.Passed)/float64(t.Ns))))
+	}
+}
+
+// mostWaits of each table of WaitsText.
+const mostWaits = 12
+
+// WaitsText shows who waits, for whom, and because of what.
+func WaitsText(r *run.Run) string {
+	w := &writer{r: r}
+	t := r.Waits
+	wall := float64(max(r.Core.Wall, 1))
+	share := func(ns uint64) string { return words.Percent(float64(ns) / wall) }
+	time := func(ns uint64) string { return words.Duration(float64(ns) / 1e9) }
+	w.line("Ranks waited for each other for %s, %s of their wall time.", time(t.Ns), share(t.Ns))
+	if t.Ns > 0 {
+		w.line("")
+		w.line("%-26s %6s %9s %10s", "pattern", "share", "time", "instances")
+		for _, p := range t.Patterns {
+			w.line("%-26s %6s %9s %10s", p.Pattern, share(p.Ns), time(p.Ns), words.Number(p.Instances))
+		}
+		w.line("")
+		w.line("%6s %9s %6s  %s", "share", "time", "rank", "waits (for)")
+		for i, s := range t.Sites {
+			if w.more(i, len(t.Sites)) {
+				break
+			}
+			w.row(s.Where, "%6s %9s %6d  %s: ", share(s.Ns), time(s.Ns), s.PerRank[0].Rank, s.Pattern)
+			w.row(s.ForWhere, "%24s for ", "")
+		}
+		w.line("")
+		w.line("%6s %9s %9s %6s  %s", "share", "direct", "passed on", "rank", "caused by longer time in")
+		for i, d := range t.Delays {
+			if w.more(i, len(t.Delays)) {
+				break
+			}
+			w.row(d.Where, "%6s %9s %9s %6d  %s: ", share(d.Direct+d.Passed), time(d.Direct), time(d.Passed), d.PerRank[0].Rank, d.Pattern)
+		}
+		w.line("")
+		w.line("%9s %6s %6s", "time", "waits", "for")
+		for i, p := range t.Pairs {
+			if w.more(i, len(t.Pairs)) {
+				break
+			}
+			w.line("%9s %6d %6d", time(p.Ns), p.Rank, p.For)
+		}
+	}
+	if t.CriticalNs > 0 {
+		w.line("")
+		w.line("Critical path: %s, %s outside MPI", time(t.CriticalNs), words.Percent(float64(t.CriticalUsefulNs)/float64(t.CriticalNs)))
+		w.line("%6s %9s %6s  %s", "share", "time", "rank", "on it")
+		for i, s := range t.Critical {
+			if w.more(i, len(t.Critical)) {
+				break
+			}
+			w.row(s.Where, "%6s %9s %6d  ", words.Percent(s.Share), time(s.Ns), s.PerRank[0].Rank)
+		}
+	}
+	w.line("")
+	w.line("From %s in %s of logs.", words.Count(t.Events, "event", "events"), words.Size(float64(t.LogBytes)))
+	return w.String()
+}
+
+// more says what a table leaves out, once it has enough rows.
+func (w *writer) more(i, n int) bool {
+	if i == mostWaits {
+		w.line("… %d more", n-mostWaits)
+	}
+	return i >= mostWaits
+}

@@ -1,0 +1,184 @@
+package run
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"marple/analysis/callgraph"
+	"marple/analysis/stat"
+	"marple/analysis/waitstate"
+)
+
+// Waits is what ranks waited for each other, as found by replaying their logs of events. Times are core time.
+type Waits struct {
+	Ns       uint64         `json:"ns"`
+	Patterns []WaitPattern  `json:"patterns"` // the longest first
+	Sites    []WaitSite     `json:"sites"`    // likewise
+	Pairs    []WaitPair     `json:"pairs"`    // likewise
+	Delays   []DelaySite    `json:"delays"`   // what caused the waits, the most expensive first
+	Critical []CriticalSite `json:"critical_path"`
+	// CriticalNs is the length of the critical path: from the first event to the entry of the last rank into
+	// MPI_Finalize. CriticalUsefulNs of it are outside MPI.
+	CriticalNs       uint64 `json:"critical_path_ns"`
+	CriticalUsefulNs uint64 `json:"critical_path_useful_ns"`
+	Events           uint64 `json:"events"`    // logged
+	LogBytes         uint64 `json:"log_bytes"` // that they took
+}
+
+// WaitPattern adds up the waits of one pattern.
+type WaitPattern struct {
+	Pattern   string  `json:"pattern"` // late-sender, wait-at-barrier, ...
+	Ns        uint64  `json:"ns"`
+	Share     float64 `json:"share"` // of the wall time of all ranks
+	Instances uint64  `json:"instances"`
+}
+
+// WaitSite is the waits of one pattern on one call path, for calls on one path of other ranks.
+type WaitSite struct {
+	Pattern   string     `json:"pattern"`
+	Node      string     `json:"node"`  // id in call_graph
+	Where     string     `json:"where"` // the same for people
+	For       string     `json:"for_node"`
+	ForWhere  string     `json:"for_where"`
+	Ns        uint64     `json:"ns"`
+	Instances uint64     `json:"instances"`
+	Longest   uint64     `json:"longest_ns"`
+	PerRank   []WaitRank `json:"per_rank"` // that waited; up to 64 ranks all, beyond that the longest 8
+}
+
+// WaitRank is one rank's share of a wait site, a delay or the critical path.
+type WaitRank struct {
+	Rank      int32  `json:"rank"`
+	Ns        uint64 `json:"ns"`
+	Instances uint64 `json:"instances,omitempty"`
+}
+
+// WaitPair is how long a rank waited for another.
+type WaitPair struct {
+	Rank      int32  `json:"rank"`
+	For       int32  `json:"for"`
+	Ns        uint64 `json:"ns"`
+	Instances uint64 `json:"instances"`
+}
+
+// DelaySite is a path on which ranks spent longer than those that waited for them, and how long others waited because
+// of that: directly for this rank, or passed on, for ranks that had waited for it. Over all paths both add up to the
+// time of all waits that are explained.
+type DelaySite struct {
+	Pattern string     `json:"pattern"` // of the waits
+	Node    string     `json:"node"`    // id in call_graph; empty: waiting for a core
+	Where   string     `json:"where"`
+	Direct  uint64     `json:"direct_ns"`
+	Passed  uint64     `json:"passed_on_ns"`
+	PerRank []WaitRank `json:"per_rank"` // that caused it
+}
+
+// CriticalSite is a path's time on the critical path: what would shorten the run if it were faster.
+type CriticalSite struct {
+	Node    string     `json:"node"` // id in call_graph; empty: waiting for a core
+	Where   string     `json:"where"`
+	Ns      uint64     `json:"ns"`
+	Share   float64    `json:"share"` // of the critical path
+	PerRank []WaitRank `json:"per_rank"`
+}
+
+// waits shows what the replay has found; nil if there was none.
+func (b *builder) waits(r *Run) *Waits {
+	t := &b.p.Waits
+	if t.Ranks == 0 {
+		return nil
+	}
+	w := &Waits{Patterns: []WaitPattern{}, Sites: []WaitSite{}, Pairs: []WaitPair{}, Delays: []DelaySite{}, Critical: []CriticalSite{},
+		CriticalNs: t.Length, CriticalUsefulNs: t.Useful, Events: t.Events, LogBytes: t.Bytes}
+	byPattern := map[waitstate.Pattern]int{}
+	wall := float64(max(r.Core.Wall, 1))
+	for _, x := range t.Waits {
+		w.Ns += x.Ns
+		i, known := byPattern[x.Pattern]
+		if !known {
+			i = len(w.Patterns)
+			byPattern[x.Pattern] = i
+			w.Patterns = append(w.Patterns, WaitPattern{Pattern: x.Pattern.String()})
+		}
+		p := &w.Patterns[i]
+		p.Ns, p.Instances, p.Share = p.Ns+x.Ns, p.Instances+x.N, float64(p.Ns+x.Ns)/wall
+		w.Sites = append(w.Sites, WaitSite{p.Pattern, nodeID(x.Path), b.placeName(x.Path), nodeID(x.For), b.placeName(x.For), x.Ns, x.N, x.Max, waitRanks(x.Ranks)})
+	}
+	for _, p := range t.Pairs {
+		w.Pairs = append(w.Pairs, WaitPair{p.Rank, p.For, p.Ns, p.N})
+	}
+	for _, d := range t.Delays {
+		w.Delays = append(w.Delays, DelaySite{d.Pattern.String(), b.placeID(d.Path), b.placeName(d.Path), d.Direct, d.Passed, waitRanks(d.Ranks)})
+	}
+	for _, s := range t.Critical {
+		w.Critical = append(w.Critical, CriticalSite{b.placeID(s.Path), b.placeName(s.Path), s.Ns, float64(s.Ns) / float64(max(t.Length, 1)), waitRanks(s.Ranks)})
+	}
+	slices.SortStableFunc(w.Patterns, func(x, y WaitPattern) int { return cmp.Compare(y.Ns, x.Ns) })
+	slices.SortStableFunc(w.Sites, func(x, y WaitSite) int { return cmp.Compare(y.Ns, x.Ns) })
+	slices.SortStableFunc(w.Delays, func(x, y DelaySite) int { return cmp.Compare(y.Direct+y.Passed, x.Direct+x.Passed) })
+	slices.SortStableFunc(w.Critical, func(x, y CriticalSite) int { return cmp.Compare(y.Ns, x.Ns) })
+	return w
+}
+
+func waitRanks(list []stat.Ranked) []WaitRank {
+	ranks := []WaitRank{}
+	for _, r := range list {
+		ranks = append(ranks, WaitRank{r.Rank, r.Value, r.Count})
+	}
+	return ranks
+}
+
+func (b *builder) placeID(id callgraph.ID) string {
+	if id == waitstate.OffCore {
+		return ""
+	}
+	return nodeID(id)
+}
+
+// placeName is a node for people: a call with where it stands, or the gap between two.
+func (b *builder) placeName(id callgraph.ID) string {
+	if id == waitstate.OffCore {
+		return "waiting for a core"
+	}
+	n := b.nodes[id]
+	if n == nil {
+		return "a path that was not recorded"
+	}
+	name := n.Name
+	for g := b.p.Graph.Find(id); g != nil && g.Kind == callgraph.KindMPI || g != nil && g.Kind == callgraph.KindFrame; {
+		above := b.nodes[g.Parent]
+		g = b.p.Graph.Find(g.Parent)
+		if above != nil && above.Kind != callgraph.KindRoot.String() {
+			name += " in " + above.Name
+		}
+	}
+	return name
+}
+
+// waitsNotSeen says what limits the wait states.
+func (b *builder) waitsNotSeen(add func(id string, count uint64, text string)) {
+	t := &b.p.Waits
+	if t.Ranks == 0 {
+		if b.p.World > 1 && b.p.Logged > 0 {
+			add("waits-unknown", uint64(b.p.World)-min(b.p.Logged, uint64(b.p.World))+1, "wait states are not known: not all ranks could replay their logs (%d missing or late)")
+		}
+		return
+	}
+	l := &t.Lost
+	add("log-ended", l.Ended, "on %d ranks the log was full before the end: wait states are known up to there; give more room with --log")
+	add("messages-unmatched", l.Unmatched, "%d messages were matched by neither side's log and are not in the wait states")
+	add("messages-ambiguous", l.Ambiguous, "%d messages shared an envelope with another thread's and are not in the wait states")
+	add("collectives-uncovered", l.Uncovered, "%d collective calls are not in the wait states (neighbourhoods, intercommunicators, logs that ended)")
+	add("clocks-backward", l.Backward, "%d messages seem to have been received before they were sent")
+	add("clocks-of-hosts", l.Hosts, "the clocks of %d ranks on other hosts are aligned by the time of day only: short waits between hosts mean nothing")
+	add("waits-not-explained", l.Small, fmt.Sprintf("the causes of %%d short waits (%.1f %% of the waiting time) were not followed",
+		100*float64(l.SmallNs)/float64(max(1, totalNs(t)))))
+}
+
+func totalNs(t *waitstate.Table) (sum uint64) {
+	for _, w := range t.Waits {
+		sum += w.Ns
+	}
+	return sum
+}

@@ -1,0 +1,154 @@
+package e2e
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"marple/analysis/run"
+)
+
+var lateness = []string{"late-sender", "late-sender-wait", "late-sender-probe", "late-receiver", "barrier", "allreduce", "iallreduce",
+	"reduce", "broadcast", "scan", "fence"}
+
+// waits runs test/apps/waits.c; it gives the pattern it is about, for how long ranks waited by the program's own
+// account, and what Marple found.
+func waits(t *testing.T, mpi *library, program string, ranks int, options []string, arguments ...string) (pattern string, own float64, r *run.Run) {
+	t.Helper()
+	directory := t.TempDir()
+	line := []string{mpi.tool(mpi.mpirun[0])}
+	line = append(append(line, mpi.mpirun[1:]...), options...)
+	line = append(line, "-n", fmt.Sprint(ranks), artifact(t, "marple"), "exec", "--out", "run")
+	if slices.Contains(options, "--virtual") {
+		line = append(line, "--clock", "external")
+	}
+	got := command{directory: directory}.run(t, append(append(line, program), arguments...)...)
+	require.Zero(t, got.code, got.stderr)
+	_, err := fmt.Sscanf(got.stdout, "expected %s %f", &pattern, &own)
+	require.NoError(t, err, got.stdout)
+	r, err = run.Read(filepath.Join(directory, "run"))
+	require.NoError(t, err)
+	require.NotNil(t, r.Waits, got.stderr)
+	return pattern, own, r
+}
+
+func waitedNs(r *run.Run, pattern string) (ns float64) {
+	for _, p := range r.Waits.Patterns {
+		if p.Pattern == pattern {
+			ns = float64(p.Ns)
+		}
+	}
+	return ns
+}
+
+// causes are what the delays of a rank cost, by path, and what those of the others cost.
+func causes(r *run.Run, rank int32) (own map[string]float64, others float64) {
+	own = map[string]float64{}
+	for _, d := range r.Waits.Delays {
+		for _, x := range d.PerRank {
+			if x.Rank == rank {
+				own[d.Where] += float64(x.Ns)
+			} else {
+				others += float64(x.Ns)
+			}
+		}
+	}
+	return own, others
+}
+
+// On a virtual clock everything is exact, on any number of ranks.
+func TestWaitsExactly(t *testing.T) {
+	program := mock.compile(t, "waits")
+	for _, scenario := range lateness {
+		for _, ranks := range []int{2, 5, 16} {
+			t.Run(fmt.Sprintf("%s/%d", scenario, ranks), func(t *testing.T) {
+				pattern, own, r := waits(t, mock, program, ranks, []string{"--virtual"}, scenario, "20", "3")
+				assert.EqualValues(t, own, waitedNs(r, pattern))
+				caused, others := causes(r, 1)
+				var all float64
+				for where, ns := range caused {
+					all += ns
+					if ns > 1e6 {
+						assert.Contains(t, where, "between", "the time it slept lies outside MPI")
+					}
+				}
+				assert.Less(t, others, 0.001*all, "innocent ranks")
+				assert.InDelta(t, r.Waits.Ns, all+others, 1000)
+				assert.GreaterOrEqual(t, float64(r.Waits.CriticalNs), 60e6)
+				assert.InDelta(t, float64(r.WallNs), float64(r.Waits.CriticalNs), 1e5, "but for the meeting in MPI_Finalize")
+			})
+		}
+	}
+}
+
+// With real libraries, against the program's own timestamps.
+func TestWaitsOnTwoRanks(t *testing.T) {
+	for _, mpi := range libraries[:2] {
+		t.Run(mpi.name, func(t *testing.T) {
+			mpi.need(t)
+			program := mpi.compile(t, "waits")
+			for _, scenario := range lateness {
+				t.Run(scenario, func(t *testing.T) {
+					var ratios []float64
+					for range 3 {
+						pattern, own, r := waits(t, mpi, program, 2, nil, scenario, "50", "3")
+						ratios = append(ratios, waitedNs(r, pattern)/own)
+					}
+					slices.Sort(ratios)
+					assert.InDelta(t, 1, ratios[1], 0.05, "%v", ratios)
+				})
+			}
+		})
+	}
+}
+
+// With more ranks than cores times mean little, but who is to blame is as clear as ever.
+func TestWaitsOnManyRanks(t *testing.T) {
+	for _, mpi := range libraries[:2] {
+		t.Run(mpi.name, func(t *testing.T) {
+			mpi.need(t)
+			program := mpi.compile(t, "waits")
+			for _, scenario := range []string{"late-sender", "late-receiver", "allreduce", "reduce", "broadcast"} {
+				t.Run(scenario, func(t *testing.T) {
+					pattern, _, r := waits(t, mpi, program, 6, nil, scenario, "300", "4")
+					assert.Positive(t, waitedNs(r, pattern))
+					first := r.Waits.Delays[0]
+					assert.EqualValues(t, 1, first.PerRank[0].Rank, "%+v", r.Waits.Delays)
+					assert.Contains(t, first.Where, "between", "%+v", r.Waits.Delays)
+					assert.Contains(t, first.Where, strings.ReplaceAll(strings.TrimSuffix(scenario, "-wait"), "-", "_"), "%+v", first)
+					for _, d := range r.Waits.Delays {
+						for _, x := range d.PerRank {
+							if x.Rank != 1 && d.Node != "" {
+								assert.Less(t, float64(x.Ns), 0.2*float64(first.PerRank[0].Ns), "innocent: %+v", d)
+							}
+						}
+					}
+				})
+			}
+		})
+	}
+}
+
+// A log that has no room for the run says so; one that is switched off leaves no wait states.
+func TestWaitsWithoutRoom(t *testing.T) {
+	program := mock.compile(t, "ailments")
+	directory := t.TempDir()
+	got := command{directory: directory}.run(t, mock.launch(2, artifact(t, "marple"), "exec", "--out", "run", "--log", "0", program, "healthy", "2")...)
+	require.Zero(t, got.code, got.stderr)
+	r, err := run.Read(filepath.Join(directory, "run"))
+	require.NoError(t, err)
+	assert.Nil(t, r.Waits)
+
+	got = command{directory: directory}.run(t, mock.launch(2, artifact(t, "marple"), "exec", "--out", "full", "--log", "1", program, "tiny", "200")...)
+	require.Zero(t, got.code, got.stderr)
+	r, err = run.Read(filepath.Join(directory, "full"))
+	require.NoError(t, err)
+	require.NotNil(t, r.Waits)
+	assert.True(t, slices.ContainsFunc(r.NotSeen, func(n run.Note) bool { return n.ID == "log-ended" }), "%+v", r.NotSeen)
+	assert.LessOrEqual(t, r.Waits.LogBytes, uint64(2<<20))
+}
