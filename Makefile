@@ -94,6 +94,8 @@ lint: $(GEN)/settings.gen.h $(GEN)/functions.gen.h
 
 bench: build
 	go run ./test/bench $(BUILD)
+	go test -run '^$$' -bench 'Log' ./analysis/event
+	go test -run '^$$' -bench 'Replay' -benchtime 5x ./analysis/waitstate
 
 schema:
 	go run ./analysis/run/schemagen ./analysis/run analysis/run/schema.json

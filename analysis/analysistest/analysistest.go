@@ -3,10 +3,13 @@
 package analysistest
 
 import (
+	"sync"
+
 	"marple/analysis/callgraph"
 	"marple/analysis/event"
 	"marple/analysis/profile"
 	"marple/analysis/run"
+	"marple/analysis/waitstate"
 )
 
 // Rank is one rank's script in the making.
@@ -17,6 +20,7 @@ type Rank struct {
 	t           *event.ThreadWriter
 	world       uint16
 	module      uint32
+	log         *event.Log
 }
 
 // Compute lets time pass outside MPI, of which the given part is spent without a core, or blocked.
@@ -77,6 +81,7 @@ func play(ranks, cores int, script func(*Rank)) (all []*Rank) {
 		}
 		r := &Rank{Rank: i, Ranks: ranks, w: w, t: w.Thread(0, true), module: w.Module("/bin/app", []byte{0xab})}
 		r.world = w.Comm(event.Comm{ID: 9, Size: uint32(ranks), Rank: int32(i)}, "MPI_COMM_WORLD", []event.Run{{Stride: 1, Count: uint32(ranks)}})
+		r.log = r.t.Keep(&event.Budget{Memory: 1 << 30, Total: 1 << 30})
 		script(r)
 		all = append(all, r)
 	}
@@ -85,12 +90,15 @@ func play(ranks, cores int, script func(*Rank)) (all []*Rank) {
 
 // Profile merges what the ranks have recorded. All end with the slowest, in MPI_Finalize.
 func Profile(ranks, cores int, script func(*Rank)) *profile.Profile {
-	all := play(ranks, cores, script)
+	merged, _, _ := end(play(ranks, cores, script))
+	return merged
+}
+
+func end(all []*Rank) (merged *profile.Profile, processes []*event.Process, logs []*event.Log) {
 	var end uint64
 	for _, r := range all {
 		end = max(end, r.now)
 	}
-	var merged *profile.Profile
 	for _, r := range all {
 		r.Call(999, "MPI_Finalize", event.OpFinalize, 0, event.Call{Duration: end - r.now, Peer: event.NoPeer})
 		p, err := r.w.Process(end)
@@ -102,8 +110,57 @@ func Profile(ranks, cores int, script func(*Rank)) *profile.Profile {
 		} else {
 			merged = profile.Merge(merged, own)
 		}
+		processes, logs = append(processes, p), append(logs, r.log)
 	}
-	return merged
+	return merged, processes, logs
+}
+
+// Links are transports between so many ranks in memory; a send waits for its receive, as MPI's may.
+func Links(ranks int) []Link {
+	wires := make([][]chan []byte, ranks)
+	links := make([]Link, ranks)
+	for i := range wires {
+		for range ranks {
+			wires[i] = append(wires[i], make(chan []byte))
+		}
+		links[i] = Link{i, wires}
+	}
+	return links
+}
+
+// Link is one rank's transport.
+type Link struct {
+	rank  int
+	wires [][]chan []byte // from, to
+}
+
+func (l Link) Rank() int  { return l.rank }
+func (l Link) Ranks() int { return len(l.wires) }
+func (l Link) Send(to int, data []byte) error {
+	l.wires[l.rank][to] <- data
+	return nil
+}
+func (l Link) Receive(from int) ([]byte, error) { return <-l.wires[from][l.rank], nil }
+
+// RunWithWaits is Run, and what the replay of the ranks' logs finds.
+func RunWithWaits(ranks, cores int, script func(*Rank)) *run.Run {
+	merged, processes, logs := end(play(ranks, cores, script))
+	var all sync.WaitGroup
+	for i, link := range Links(ranks) {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			waits, err := waitstate.Find(processes[i], map[int]waitstate.Log{0: logs[i]}, link)
+			if err != nil {
+				panic(err)
+			}
+			if i == 0 {
+				merged.Waits = waits
+			}
+		}()
+	}
+	all.Wait()
+	return run.New(merged, Names{})
 }
 
 // Files are the record files of ranks that vanished at the end of the script.

@@ -36,6 +36,29 @@ func (c Clock) Ns(ticks uint64) uint64 {
 	return uint64(float64(ticks)*c.NsPerTick + 0.5)
 }
 
+// CommonClock converts a process's ticks to nanoseconds on a clock that all processes of its host share.
+type CommonClock struct {
+	Clock
+	ticks uint64
+	ns    int64
+}
+
+// CommonClockOf a process.
+func CommonClockOf(h *event.Header) CommonClock {
+	if h.ClockKind != event.ClockTSC {
+		return CommonClock{Clock: Clock{1}}
+	}
+	return CommonClock{ClockOf(h), h.First.Ticks, int64(h.First.RawNs)}
+}
+
+// At is the time of a tick.
+func (c CommonClock) At(ticks uint64) int64 {
+	if c.NsPerTick == 1 {
+		return int64(ticks-c.ticks) + c.ns
+	}
+	return int64(float64(int64(ticks-c.ticks))*c.NsPerTick+0.5) + c.ns
+}
+
 // FromProcess builds the call graph of one process. Its statistics over ranks have one sample.
 //
 // Time outside MPI is charged to the deepest node that the two events around it have in common, in a

@@ -68,11 +68,7 @@ func Find(r *run.Run) []run.Finding {
 			f.explained += finding.Seconds
 		}
 	}
-	for _, finding := range waitStates(f, slices.ContainsFunc(findings, func(x run.Finding) bool { return x.ID == "imbalance" })) {
-		if finding.Seconds >= LeastSeconds {
-			findings = append(findings, finding)
-		}
-	}
+	findings = append(findings, waitStates(f, slices.ContainsFunc(findings, func(x run.Finding) bool { return x.ID == "imbalance" }))...)
 	if finding := timeInMPI(f); finding != nil && finding.Seconds >= LeastSeconds {
 		findings = append(findings, *finding)
 	}

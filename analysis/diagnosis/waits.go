@@ -45,7 +45,7 @@ func waitStates(f *facts, imbalanced bool) []run.Finding {
 		fact, known := waitFacts[p.Pattern]
 		delay, caused := mainDelay(w, p.Pattern)
 		lost := min(seconds(p.Ns)*caused, f.mpi)
-		if !known || lost/f.core < LeastShare || fact.together && imbalanced {
+		if !known || lost/f.core < LeastShare || lost < LeastSeconds || fact.together && imbalanced {
 			continue
 		}
 		site := w.Sites[slices.IndexFunc(w.Sites, func(s run.WaitSite) bool { return s.Pattern == p.Pattern })]

@@ -106,6 +106,9 @@ func (l *Log) take(ring *[records]record, from, to uint64) {
 	}
 	l.next = to
 	for ; from < to; from++ {
+		if from = l.usual(ring, from, to); from == to {
+			return
+		}
 		r := &ring[from&(records-1)]
 		what, who, bytes := uint64(r.what), r.third(), r.bytes
 		var first, second uint64
@@ -136,7 +139,7 @@ func (l *Log) take(ring *[records]record, from, to uint64) {
 		default:
 			continue
 		}
-		slot := (what ^ bits.RotateLeft64(who, 21) ^ uint64(bytes)<<7) * 0x9e3779b97f4a7c15 >> (64 - slotBits)
+		slot := slotOf(what, who, bytes)
 		d := &l.cache[slot]
 		code := int(slot)
 		if d.what != what || d.who != who || d.bytes != bytes || d.block != uint32(len(l.blocks)) {
@@ -176,6 +179,52 @@ func (l *Log) take(ring *[records]record, from, to uint64) {
 		}
 		l.events++
 	}
+}
+
+// usual logs calls and completions up to the first record whose definition does not stand in this block; everything
+// stays in registers meanwhile.
+func (l *Log) usual(ring *[records]record, from, to uint64) uint64 {
+	if l.wide {
+		return from
+	}
+	block, used, last, number, in := l.block, l.used, l.last, l.number, uint32(len(l.blocks))
+	begin := from
+loop:
+	for ; from < to; from++ {
+		r := &ring[from&(records-1)]
+		what, who, bytes := uint64(r.what), r.third(), r.bytes
+		slot := slotOf(what, who, bytes)
+		d := &l.cache[slot]
+		if d.what != what || d.who != who || d.bytes != bytes || d.block != in || used+mostEvent > len(block) {
+			break
+		}
+		var first, second uint64
+		switch r.what.kind() {
+		case kindCall:
+			first, second = r.start-last, uint64(r.duration)
+			last = r.start + second
+		case kindCompleted:
+			first, second = zigzag(int32(r.duration-number)), r.start
+			number = r.duration
+		default:
+			break loop
+		}
+		n, m := min((bits.Len64(first)+7)>>3, 7), min((bits.Len64(second)+7)>>3, 7)
+		at := used + 2
+		binary.LittleEndian.PutUint64(block[at:], first)
+		at += n + (n+1)>>3
+		binary.LittleEndian.PutUint64(block[at:], second)
+		binary.LittleEndian.PutUint16(block[used:], uint16(int(slot)|n<<firstShift|m<<secondShift))
+		used = at + m + (m+1)>>3
+	}
+	l.used, l.last, l.number = used, last, number
+	l.events += from - begin
+	return from
+}
+
+// slotOf is where the definition of an event is kept.
+func slotOf(what, who uint64, bytes uint32) uint64 {
+	return (what ^ bits.RotateLeft64(who, 21) ^ uint64(bytes)<<7) * 0x9e3779b97f4a7c15 >> (64 - slotBits)
 }
 
 func zigzag(x int32) uint64   { return uint64(uint32(x<<1 ^ x>>31)) }

@@ -13,6 +13,7 @@ type Writer struct {
 	blocks [][]byte
 	texts  map[string]uint32
 	nodes  map[Node]uint32
+	all    []*Aggregator // by thread
 }
 
 // NewWriter starts a process. Ticks are nanoseconds.
@@ -124,7 +125,9 @@ func (w *Writer) Thread(begin uint64, main bool) *ThreadWriter {
 	}
 	w.blocks = append(w.blocks, block)
 	w.Header().Threads = uint32(len(w.blocks))
-	return &ThreadWriter{w: w, a: NewAggregator(block, AllNodes(w.tables), w.Header().TicksPerSecond), path: []uint32{0}}
+	a := NewAggregator(block, AllNodes(w.tables), w.Header().TicksPerSecond)
+	w.all = append(w.all, a)
+	return &ThreadWriter{w: w, a: a, path: []uint32{0}}
 }
 
 // Call describes an MPI call for a ThreadWriter. Peer is a rank of Comm, or Any, ProcNull, NoPeer, ...
@@ -227,11 +230,18 @@ func (w *Writer) Process(end uint64) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range w.blocks {
-		p.Consume(i)
+	for _, a := range w.all {
+		a.Consume()
 	}
 	return p, nil
 }
 
 // File is a record file of what was recorded so far, as a killed process leaves it.
 func (w *Writer) File() []byte { return slices.Concat(append([][]byte{w.tables}, w.blocks...)...) }
+
+// Keep logs what is recorded from now on.
+func (t *ThreadWriter) Keep(budget *Budget) *Log {
+	l := NewLog(budget, 0, AllNodes(t.w.tables))
+	t.a.Keep(l)
+	return l
+}

@@ -56,6 +56,38 @@ func slowRank() *run.Run {
 	return r
 }
 
+// lateSender: rank 1 computes longer before it sends to rank 0, for whom ranks 2 and 3 wait at the barrier.
+func lateSender() *run.Run {
+	r := analysistest.RunWithWaits(4, 4, func(r *analysistest.Rank) {
+		analysistest.Steps(10, func() {
+			switch r.Rank {
+			case 0:
+				r.Compute(10 * ms)
+				r.Recv(20, 1, 4096, 30*ms)
+				r.Barrier(30, ms)
+			case 1:
+				r.Region("assemble", func() { r.Compute(39 * ms) })
+				r.Send(10, 0, 4096, ms)
+				r.Barrier(30, ms)
+			default:
+				r.Compute(11 * ms)
+				r.Barrier(30, 30*ms)
+			}
+		})
+	})
+	r.Findings = diagnosis.Find(r)
+	return r
+}
+
+func TestWaits(t *testing.T) {
+	r := lateSender()
+	golden(t, "waits.txt", WaitsText(r))
+	golden(t, "waits-report.txt", Text(r, "marple-app-1"))
+	for _, line := range strings.Split(WaitsText(r), "\n") {
+		require.LessOrEqual(t, words.Width(line), width)
+	}
+}
+
 func crowded() *run.Run {
 	r := analysistest.Run(4, 2, func(r *analysistest.Rank) {
 		analysistest.Steps(50, func() { r.OffCore(10 * ms); r.Barrier(19, 0); r.Compute(10 * ms); r.Barrier(20, ms/10) })

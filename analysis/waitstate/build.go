@@ -18,27 +18,6 @@ type Log interface {
 	Bytes() uint64
 }
 
-// clock converts a process's ticks to nanoseconds on a clock that all processes of its host share.
-type clock struct {
-	ticks uint64
-	ns    int64
-	rate  float64
-}
-
-func clockOf(h *event.Header) clock {
-	if h.ClockKind != event.ClockTSC {
-		return clock{rate: 1}
-	}
-	return clock{h.First.Ticks, int64(h.First.RawNs), callgraph.ClockOf(h).NsPerTick}
-}
-
-func (c clock) at(ticks uint64) int64 {
-	if c.rate == 1 {
-		return int64(ticks-c.ticks) + c.ns
-	}
-	return int64(float64(int64(ticks-c.ticks))*c.rate+0.5) + c.ns
-}
-
 // collective says of an operation class what it depends on.
 var collective = map[event.Op]struct {
 	kind    Kind
@@ -64,11 +43,11 @@ var creations = map[string]bool{
 
 // FromProcess takes one process's events out of the logs of its threads, by thread number.
 func FromProcess(p *event.Process, logs map[int]Log) (*Rank, error) {
-	b := &builder{p: p, h: p.Header(), clock: clockOf(p.Header()), places: callgraph.PlacesOf(p), paths: map[callgraph.ID]uint32{},
+	b := &builder{p: p, h: p.Header(), clock: callgraph.CommonClockOf(p.Header()), places: callgraph.PlacesOf(p), paths: map[callgraph.ID]uint32{},
 		comms: map[uint16]int{}, started: map[operation]started{}, probed: map[Message][]int32{}}
-	b.r = &Rank{Begin: b.clock.at(b.h.BeginTick), End: b.clock.at(b.h.EndTick), Host: b.h.Host}
+	b.r = &Rank{Begin: b.clock.At(b.h.BeginTick), End: b.clock.At(b.h.EndTick), Host: b.h.Host}
 	if b.h.ClockKind != event.ClockExternal {
-		b.r.Wall = int64(b.h.First.WallNs) - b.clock.at(b.h.First.Ticks)
+		b.r.Wall = int64(b.h.First.WallNs) - b.clock.At(b.h.First.Ticks)
 	}
 	b.r.OffCore = b.path(OffCore)
 	threads := p.Threads()
@@ -87,7 +66,7 @@ func FromProcess(p *event.Process, logs map[int]Log) (*Rank, error) {
 			continue
 		}
 		b.thread = uint16(t.Index)
-		b.main, b.last, b.edge, b.off = t.Main, b.clock.at(t.Begin), 0, 0
+		b.main, b.last, b.edge, b.off = t.Main, b.clock.At(t.Begin), 0, 0
 		if err := log.Each(func(e *event.Logged) bool { b.event(e); return true }); err != nil {
 			return nil, err
 		}
@@ -115,7 +94,7 @@ type builder struct {
 	p      *event.Process
 	h      *event.Header
 	r      *Rank
-	clock  clock
+	clock  callgraph.CommonClock
 	places *callgraph.Places
 	paths  map[callgraph.ID]uint32
 	comms  map[uint16]int // index of Rank.Comms; -1: too small, or not known
@@ -152,7 +131,7 @@ func (b *builder) path(id callgraph.ID) uint32 {
 
 // add notes a call, or a boundary of a region, which is one that takes no time.
 func (b *builder) add(start, duration uint64, path uint32, edge event.Edge) {
-	c := Call{Start: b.clock.at(start), End: b.clock.at(start + duration), Path: b.path(b.places.Call(path).ID), Thread: b.thread}
+	c := Call{Start: b.clock.At(start), End: b.clock.At(start + duration), Path: b.path(b.places.Call(path).ID), Thread: b.thread}
 	c.OffCore = min(b.off, max(c.Start-b.last, 0))
 	if b.main {
 		c.Gap = b.path(b.places.Gap(b.edge, edge))
@@ -180,9 +159,9 @@ func (b *builder) event(e *event.Logged) {
 	case event.LogCompleted:
 		b.done = append(b.done, completion{operation{e.Thread, e.Number}, b.call, e.Comm, e.Peer, e.Tag, e.Cancelled()})
 	case event.LogOffCore:
-		b.off += int64(float64(e.Duration) * b.clock.rate)
+		b.off += int64(float64(e.Duration) * b.clock.NsPerTick)
 	case event.LogBegin:
-		b.last, b.edge = b.clock.at(e.Start), 0
+		b.last, b.edge = b.clock.At(e.Start), 0
 	}
 }
 

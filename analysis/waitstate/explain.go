@@ -23,8 +23,9 @@ const (
 // causes of wait states in large-scale parallel applications, 2010; Böhme et al., Scalable critical-path based
 // performance analysis, 2012).
 //
-// A rank that waits for another compares what both did since they were last in step. What the other did longer,
-// path by path, is the delay. Of what the other waited meanwhile a share is passed on to those it waited for:
+// A rank that waits for another compares what both did since they were last in step. What the other did longer is
+// the delay: outside MPI, inside it, and without a core each by itself, because ranks that do different things take
+// different paths, and within these path by path. Of what the other waited meanwhile a share is passed on to those it waited for:
 // the cost of a wait is divided between delays and waits in proportion to their time. So the cost of all delays
 // is the time of all waits.
 func (x *replay) explain(waits []waited, table *Table) error {
@@ -64,12 +65,23 @@ func (x *replay) longest(waits []waited) []waited {
 
 // share is a path's part in the time between two points.
 type share struct {
-	path callgraph.ID
-	ns   int64
+	path  callgraph.ID
+	class uint8
+	ns    int64
 }
+
+// Classes of time that are compared with each other.
+const (
+	outside uint8 = iota // of MPI
+	inside
+	coreless
+	classes
+)
 
 // spent adds up by path what this rank did after call `after` (NotDone: since the beginning) and before call
 // `before`, without its waits, of which it gives the first and the last+1.
+//
+// The shares are good until it is called again.
 func (x *replay) spent(after, before uint32) (shares []share, low, high int) {
 	r := x.r
 	first := 0
@@ -77,7 +89,17 @@ func (x *replay) spent(after, before uint32) (shares []share, low, high int) {
 		first = int(after) + 1
 	}
 	first = max(first, int(before)-MostInterval)
-	sums := map[uint32]int64{}
+	if x.sums == nil {
+		x.sums = make([]int64, len(r.Paths)*int(classes))
+	}
+	x.touched = x.touched[:0]
+	add := func(path uint32, class uint8, ns int64) {
+		at := path*uint32(classes) + uint32(class)
+		if x.sums[at] == 0 {
+			x.touched = append(x.touched, at)
+		}
+		x.sums[at] += ns
+	}
 	low, _ = slices.BinarySearchFunc(x.kept, uint32(first), func(w waited, c uint32) int { return cmp.Compare(w.call, c) })
 	high = low
 	for i := first; i <= int(before); i++ {
@@ -86,30 +108,26 @@ func (x *replay) spent(after, before uint32) (shares []share, low, high int) {
 			end = r.Calls[i-1].End
 		}
 		c := &r.Calls[i]
-		sums[c.Gap] += c.Start - end - c.OffCore
-		if c.OffCore != 0 {
-			sums[r.OffCore] += c.OffCore
-		}
+		add(c.Gap, outside, c.Start-end-c.OffCore)
+		add(r.OffCore, coreless, c.OffCore)
 		if i == int(before) {
 			break
 		}
-		inside := c.End - c.Start
+		busy := c.End - c.Start
 		if high < len(x.kept) && x.kept[high].call == uint32(i) {
-			inside -= r.duration(&x.kept[high])
+			busy -= r.duration(&x.kept[high])
 			high++
 		}
-		sums[c.Path] += inside
+		add(c.Path, inside, busy)
 	}
-	byID := map[callgraph.ID]int64{}
-	for path, ns := range sums {
-		if ns > 0 {
-			byID[r.Paths[path]] += ns
+	shares = x.shares[:0]
+	for _, at := range x.touched {
+		if ns := x.sums[at]; ns > 0 {
+			shares = append(shares, share{r.Paths[at/uint32(classes)], uint8(at % uint32(classes)), ns})
 		}
+		x.sums[at] = 0
 	}
-	for path, ns := range byID {
-		shares = append(shares, share{path, ns})
-	}
-	slices.SortFunc(shares, func(a, b share) int { return cmp.Compare(a.path, b.path) })
+	x.shares = shares
 	return shares, low, high
 }
 
@@ -150,13 +168,19 @@ func isMember(c *Comm, rank int32) bool {
 	return false
 }
 
+// delay is a path's part in an excess.
+type delay struct {
+	path callgraph.ID
+	ns   float64
+}
+
 // excuse is what this rank knows of a wait for it: what it did longer than the one that waited.
 type excuse struct {
 	pattern   Pattern
 	rank      int32 // that waited
 	index     int   // of its wait
 	call      uint32
-	shares    []share
+	shares    []delay
 	sum       int64
 	low, high int // own waits meanwhile
 	direct    float64
@@ -182,6 +206,7 @@ func (x *replay) compare(kept []waited) error {
 		o.number(uint64(len(shares)))
 		for _, s := range shares {
 			o.word(uint64(s.path))
+			o.number(uint64(s.class))
 			o.number(uint64(s.ns))
 		}
 	}
@@ -190,14 +215,17 @@ func (x *replay) compare(kept []waited) error {
 		return err
 	}
 	slices.SortFunc(arrived, func(a, b packet) int { return cmp.Compare(a.from, b.from) })
+	theirs := map[callgraph.ID]int64{}
 	for _, p := range arrived {
 		for i := (in{data: p.data}); len(i.data) > 0; {
 			e := excuse{rank: int32(p.from), index: int(i.number()), pattern: Pattern(i.number()), call: uint32(i.number())}
 			comm, after := i.word(), uint32(i.number())
-			theirs := map[callgraph.ID]int64{}
+			clear(theirs)
+			var sums [classes]int64
 			for n := i.count(); n > 0; n-- {
-				path := callgraph.ID(i.word())
-				theirs[path] = int64(i.number())
+				path, class, ns := callgraph.ID(i.word()), i.number()%uint64(classes), int64(i.number())
+				theirs[path] += ns
+				sums[class] += ns
 			}
 			if i.bad {
 				return errDamaged
@@ -211,7 +239,7 @@ func (x *replay) compare(kept []waited) error {
 			if after != NotDone && after >= e.call {
 				after = e.call - 1
 			}
-			x.excuses = append(x.excuses, x.excess(e, after, theirs))
+			x.excuses = append(x.excuses, x.excess(e, after, theirs, sums))
 		}
 	}
 	return nil
@@ -229,17 +257,26 @@ func (x *replay) operation(comm uint64, ordinal uint32) uint32 {
 	return NotDone
 }
 
-func (x *replay) excess(e excuse, after uint32, theirs map[callgraph.ID]int64) excuse {
+// excess compares. theirs is the other rank's time by path, and by class.
+func (x *replay) excess(e excuse, after uint32, theirs map[callgraph.ID]int64, classTheirs [classes]int64) excuse {
 	var own []share
 	own, e.low, e.high = x.spent(after, e.call)
+	var sums, over [classes]int64 // of the class as a whole, and of those of its paths that took longer
 	for _, s := range own {
-		if s.ns -= theirs[s.path]; s.ns > 0 {
-			e.shares = append(e.shares, s)
-			e.sum += s.ns
+		sums[s.class] += s.ns
+		over[s.class] += max(s.ns-theirs[s.path], 0)
+	}
+	for class := range sums {
+		sums[class] = max(sums[class]-classTheirs[class], 0)
+		e.sum += sums[class]
+	}
+	for _, s := range own {
+		if longer := s.ns - theirs[s.path]; longer > 0 && sums[s.class] > 0 {
+			e.shares = append(e.shares, delay{s.path, float64(longer) * float64(sums[s.class]) / float64(over[s.class])})
 		}
 	}
 	if e.sum == 0 && e.low == e.high { // nothing took longer: then what came last
-		e.shares, e.sum = []share{{x.r.Paths[x.r.Calls[e.call].Gap], 1}}, 1
+		e.shares, e.sum = []delay{{x.r.Paths[x.r.Calls[e.call].Gap], 1}}, 1
 	}
 	return e
 }
@@ -546,7 +583,7 @@ func (x *replay) delayTable() []Delay {
 	for i := range x.excuses {
 		e := &x.excuses[i]
 		for _, s := range e.shares {
-			part := float64(s.ns) / float64(e.sum)
+			part := s.ns / float64(e.sum)
 			c := costs[row{e.pattern, s.path}]
 			costs[row{e.pattern, s.path}] = cost{c.direct + e.direct*part, c.passed + e.passed*part}
 		}

@@ -50,6 +50,9 @@ type replay struct {
 
 	kept    []waited // that are explained, in the order of calls
 	excuses []excuse // for waits of other ranks
+	sums    []int64  // of spent, which would otherwise be made anew for each wait; so are the next two
+	touched []uint32
+	shares  []share
 }
 
 // asked is when a receive was posted, and when its message was sent.

@@ -378,8 +378,20 @@ func (w *world) blame(x *wait, cost float64, direct, passed, here map[callgraph.
 	own, _ := w.did(x.rank, mine, x.call)
 	other, meanwhile := w.did(x.by, theirs, x.theirs)
 	sum, idle := 0.0, 0.0
-	for path := range other {
-		other[path] = max(0, other[path]-own[path])
+	var mineIn, theirsIn, longer [2]float64 // outside MPI, inside it
+	class := func(path callgraph.ID) int { return int(path) / 10 % 2 }
+	for path, ns := range own {
+		mineIn[class(path)] += ns
+	}
+	for path, ns := range other {
+		theirsIn[class(path)] += ns
+		longer[class(path)] += max(0, ns-own[path])
+	}
+	for path, ns := range other {
+		c := class(path)
+		if other[path] = 0; longer[c] > 0 {
+			other[path] = max(0, ns-own[path]) / longer[c] * max(0, theirsIn[c]-mineIn[c])
+		}
 		sum += other[path]
 	}
 	for _, y := range meanwhile {

@@ -56,7 +56,7 @@ func exits(ts *testscript.TestScript, neg bool, arguments []string) {
 
 func storeRun(directory string) error {
 	const ms = 1_000_000
-	r := analysistest.Run(4, 4, func(r *analysistest.Rank) {
+	r := analysistest.RunWithWaits(4, 4, func(r *analysistest.Rank) {
 		analysistest.Steps(10, func() {
 			slow := uint64(r.Rank/3) * 10 * ms
 			r.Region("solve", func() {

@@ -1,0 +1,140 @@
+package analysis
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"marple/analysis/callgraph"
+	"marple/analysis/event"
+	"marple/analysis/run"
+)
+
+// TimelineEvent is an MPI call, or a region, of one thread. Times are nanoseconds since the first event of any rank.
+type TimelineEvent struct {
+	Rank   int32  `json:"rank"`
+	Thread int    `json:"thread"`
+	Start  int64  `json:"start_ns"`
+	Ns     int64  `json:"ns"`
+	Name   string `json:"name"`
+	Region bool   `json:"region,omitempty"`
+	Peer   int32  `json:"peer"` // rank in the communicator; negative: none, or any
+	Tag    int32  `json:"tag"`
+	Bytes  uint64 `json:"bytes"`
+}
+
+// Window bounds a timeline. Until 0 means the end.
+type Window struct {
+	From, Until int64 // ns
+	Most        int   // events
+}
+
+// ErrNoLogs says that a run has no logs to show.
+var ErrNoLogs = errors.New("no logs of events: measure with --keep-raw on, and --log not 0")
+
+// Timeline reads the events of a window from the logs that a run has kept, by rising start. More tells how many
+// more events the window has than were asked for.
+func Timeline(directory string, w Window) (events []TimelineEvent, more int, err error) {
+	files, err := filepath.Glob(filepath.Join(directory, run.RawDir, "*.mrl"))
+	if err != nil {
+		return nil, 0, err
+	}
+	first := int64(1<<63 - 1)
+	found := false
+	for _, record := range files {
+		logs, _ := filepath.Glob(record + ".*.log")
+		if len(logs) == 0 {
+			continue
+		}
+		found = true
+		p, err := readTables(record)
+		if err != nil {
+			return nil, 0, fmt.Errorf("%s: %w", record, err)
+		}
+		first = min(first, callgraph.CommonClockOf(p.Header()).At(p.Header().BeginTick))
+	}
+	if !found {
+		return nil, 0, fmt.Errorf("%s: %w", directory, ErrNoLogs)
+	}
+	for _, record := range files {
+		p, err := readTables(record)
+		if err != nil {
+			return nil, 0, fmt.Errorf("%s: %w", record, err)
+		}
+		for thread := range event.ThreadsMost {
+			file, err := os.Open(event.LogName(record, thread))
+			if err != nil {
+				if thread >= int(p.Header().Threads) {
+					break
+				}
+				continue
+			}
+			list, n, err := threadEvents(p, file, thread, first, w)
+			file.Close()
+			if err != nil {
+				return nil, 0, fmt.Errorf("%s: %w", event.LogName(record, thread), err)
+			}
+			events, more = append(events, list...), more+n
+		}
+	}
+	slices.SortStableFunc(events, func(a, b TimelineEvent) int { return int(min(max(a.Start-b.Start, -1), 1)) })
+	if len(events) > w.Most {
+		more += len(events) - w.Most
+		events = events[:w.Most]
+	}
+	return events, more, nil
+}
+
+func readTables(path string) (*event.Process, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	tables := make([]byte, event.TablesSize)
+	if _, err := file.ReadAt(tables, 0); err != nil {
+		return nil, err
+	}
+	return event.Open(tables, nil)
+}
+
+func threadEvents(p *event.Process, file *os.File, thread int, first int64, w Window) (events []TimelineEvent, more int, err error) {
+	nodes, clock := p.Nodes(), callgraph.CommonClockOf(p.Header())
+	var open []int64 // regions
+	add := func(start, end int64, e *event.Logged, region bool) {
+		if end < w.From || w.Until > 0 && start > w.Until {
+			return
+		}
+		if len(events) == w.Most {
+			more++
+			return
+		}
+		name := ""
+		if int(e.Path) < len(nodes) {
+			name = p.String(nodes[e.Path].Name)
+		}
+		one := TimelineEvent{Rank: p.Header().Rank, Thread: thread, Start: start, Ns: end - start, Name: name, Region: region, Peer: e.Peer, Tag: e.Tag, Bytes: e.Bytes}
+		if e.Collective() || region {
+			one.Tag = 0
+		}
+		events = append(events, one)
+	}
+	err = event.EachIn(file, func(e *event.Logged) bool {
+		start := clock.At(e.Start) - first
+		switch e.Kind {
+		case event.LogCall:
+			add(start, clock.At(e.Start+e.Duration)-first, e, false)
+		case event.LogEnter:
+			open = append(open, start)
+		case event.LogExit:
+			if n := len(open); n > 0 {
+				add(open[n-1], start, e, true)
+				open = open[:n-1]
+			}
+		}
+		return true
+	})
+	return events, more, err
+}

@@ -1,0 +1,60 @@
+package analysis
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"marple/analysis/event"
+	"marple/analysis/run"
+)
+
+// keptLogs is a run directory with the logs of two ranks, each of which sends at 10, 30, 50, ... inside a region.
+func keptLogs(t *testing.T) string {
+	directory := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(directory, run.RawDir), 0o777))
+	for rank := range 2 {
+		w := event.NewWriter(rank, 2)
+		thread := w.Thread(1000, true)
+		l := thread.Keep(&event.Budget{Memory: 1 << 20, Total: 1 << 20, Record: rankFile(directory, rank)})
+		path := w.MPI(0, "MPI_Send", event.OpSend, 0)
+		thread.Enter(w.Node(event.Node{Kind: event.NodeRegion, Name: w.String("solve")}), 1005)
+		for i := range uint64(5) {
+			thread.Call(event.Call{Path: path, Start: 1010 + 20*i, Duration: 5, Peer: int32(1 - rank), Tag: 7, Out: 100})
+		}
+		thread.Exit(1200)
+		_, err := w.Process(1300)
+		require.NoError(t, err)
+		require.NoError(t, l.Store())
+		require.NoError(t, os.WriteFile(rankFile(directory, rank), w.File(), 0o666))
+	}
+	return directory
+}
+
+func TestTimeline(t *testing.T) {
+	directory := keptLogs(t)
+	events, more, err := Timeline(directory, Window{Most: 100})
+	require.NoError(t, err)
+	assert.Zero(t, more)
+	require.Len(t, events, 12)
+	assert.Equal(t, TimelineEvent{Rank: 0, Start: 5, Ns: 195, Name: "solve", Region: true, Peer: event.NoPeer}, events[0])
+	assert.Equal(t, TimelineEvent{Rank: 1, Start: 10, Ns: 5, Name: "MPI_Send", Peer: 0, Tag: 7, Bytes: 100}, events[3])
+
+	events, more, err = Timeline(directory, Window{From: 36, Until: 60, Most: 3})
+	require.NoError(t, err)
+	require.Len(t, events, 3)
+	assert.Equal(t, 1, more, "the region and the send at 50, of two ranks")
+}
+
+func TestTimelineOfDamagedLogs(t *testing.T) {
+	directory := keptLogs(t)
+	require.NoError(t, os.Truncate(event.LogName(rankFile(directory, 1), 0), 20))
+	_, _, err := Timeline(directory, Window{Most: 100})
+	assert.ErrorContains(t, err, "rank-000001.mrl.0.log: damaged log")
+
+	_, _, err = Timeline(t.TempDir(), Window{Most: 100})
+	assert.ErrorIs(t, err, ErrNoLogs)
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/goccy/go-json"
+	"github.com/spf13/cobra"
+
+	"marple/analysis"
+	"marple/analysis/words"
+)
+
+func timelineCommand() *cobra.Command {
+	c := &cobra.Command{Use: "timeline RUN", Short: "Show events one by one, from the logs that a run has kept", Args: oneRun,
+		Long: "Prints the MPI calls and regions of a window of a run that was measured with --keep-raw on, by rising start.\n" +
+			"--format json has one object per event; --format chrome is read by chrome://tracing and Perfetto: one process per\nrank. Tests and probes that found nothing are not logged."}
+	as := format(c, "text", "json", "chrome")
+	from := c.Flags().Duration("from", 0, "begin of the window, after the first event")
+	length := c.Flags().Duration("length", 0, "length of the window (0: to the end)")
+	most := c.Flags().Int("most", 10_000, "most events to show; how many more there are is said on stderr")
+	c.RunE = func(c *cobra.Command, arguments []string) error {
+		if *from < 0 || *length < 0 || *most < 1 {
+			return usage("--from and --length must not be negative, --most must be positive")
+		}
+		w := analysis.Window{From: int64(*from), Most: *most}
+		if *length > 0 {
+			w.Until = int64(*from + *length)
+		}
+		events, more, err := analysis.Timeline(arguments[0], w)
+		if err != nil {
+			return err
+		}
+		if more > 0 {
+			fmt.Fprintf(c.ErrOrStderr(), "marple: %s not shown; see --most, --from and --length\n", words.Count(uint64(more), "more event is", "more events are"))
+		}
+		out := bufio.NewWriter(c.OutOrStdout())
+		switch *as {
+		case "json":
+			err = json.NewEncoder(out).Encode(events)
+		case "chrome":
+			err = chrome(out, events)
+		default:
+			fmt.Fprintf(out, "%14s %12s %5s %6s  %-24s %5s %7s %8s\n", "start (s)", "time", "rank", "thread", "call", "peer", "tag", "bytes")
+			for _, e := range events {
+				peer, tag := "", ""
+				if e.Peer >= 0 {
+					peer = fmt.Sprint(e.Peer)
+					tag = fmt.Sprint(e.Tag)
+				}
+				fmt.Fprintf(out, "%14.9f %12s %5d %6d  %-24s %5s %7s %8d\n", time.Duration(e.Start).Seconds(), words.Duration(float64(e.Ns)/1e9), e.Rank, e.Thread,
+					words.Fit(words.Clean(e.Name), 24), peer, tag, e.Bytes)
+			}
+		}
+		if err == nil {
+			err = out.Flush()
+		}
+		return err
+	}
+	return c
+}
+
+// chromeEvent is a complete event of the Trace Event Format. Times are microseconds.
+type chromeEvent struct {
+	Name      string         `json:"name"`
+	Phase     string         `json:"ph"`
+	Start     float64        `json:"ts"`
+	Duration  float64        `json:"dur"`
+	Process   int32          `json:"pid"`
+	Thread    int            `json:"tid"`
+	Arguments map[string]any `json:"args,omitempty"`
+}
+
+func chrome(out io.Writer, events []analysis.TimelineEvent) error {
+	list := []chromeEvent{}
+	for _, e := range events {
+		x := chromeEvent{Name: e.Name, Phase: "X", Start: float64(e.Start) / 1000, Duration: float64(e.Ns) / 1000, Process: e.Rank, Thread: e.Thread}
+		if !e.Region {
+			x.Arguments = map[string]any{"bytes": e.Bytes}
+			if e.Peer >= 0 {
+				x.Arguments["peer"], x.Arguments["tag"] = e.Peer, e.Tag
+			}
+		}
+		list = append(list, x)
+	}
+	return json.NewEncoder(out).Encode(map[string]any{"traceEvents": list, "displayTimeUnit": "ns"})
+}
