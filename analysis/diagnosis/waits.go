@@ -15,23 +15,28 @@ var waitFacts = map[string]struct {
 	together                     bool
 }{
 	"late-sender": {"%s %s for messages that %s %s late", "any", "late sender",
-		"Send earlier: move the send before the work on the delaying path, shorten that work, or let the receiver do other work first (MPI_Irecv, MPI_Wait later).", false},
+		"Send earlier: move the send before the work on the delaying path, shorten that work, or let the receiver do " +
+			"other work first (MPI_Irecv, MPI_Wait later).", false},
 	"late-sender-wrong-order": {"%s %s for late messages of %s although others have come (%s)", "any", "messages in wrong order",
-		"Receive in the order in which messages come: MPI_Waitany or MPI_ANY_SOURCE, or send in the order in which they are received.", false},
+		"Receive in the order in which messages come (MPI_Waitany, MPI_ANY_SOURCE), or send in the order of the receives.", false},
 	"late-receiver": {"%s %s to send because %s %s the receive late", "any", "late receiver",
 		"Post the receive earlier (MPI_Irecv before the work), or send without waiting (MPI_Isend, and MPI_Wait later).", false},
 	"early-reduce": {"%s %s in a collective that collects at it for %s, which %s late", "any", "early reduce",
 		"Let the root do other work first, use the non-blocking form, or balance what the others do before.", false},
 	"late-broadcast": {"%s %s for the root %s, which %s late", "any", "late broadcast",
 		"Let the root broadcast as soon as the data exist, or use MPI_Ibcast and wait later.", false},
-	"early-scan": {"%s %s in a scan for %s, which %s late", "any", "early scan", "Balance the work before the scan; lower ranks should not be the slow ones.", false},
+	"early-scan": {"%s %s in a scan for %s, which %s late", "any", "early scan",
+		"Balance the work before the scan; lower ranks should not be the slow ones.", false},
 	"wait-at-barrier": {"%s %s at barriers for %s, which %s late", "bulk-synchronous", "wait at barrier",
 		"Is the barrier needed? If it is, balance the work before it.", true},
 	"wait-at-nxn": {"%s %s in collective calls for %s, which %s late", "bulk-synchronous", "wait at N×N",
 		"Balance the work before the call, or use the non-blocking form and compute meanwhile.", true},
-	"wait-at-fence":    {"%s %s at fences for %s, which %s late", "any", "wait at fence", "Balance the work before the fence, or synchronise only the ranks concerned (MPI_Win_post, MPI_Win_start).", true},
-	"wait-at-creation": {"%s %s while communicators or windows are made for %s, which %s late", "any", "wait at creation", "Make communicators and windows once, at the start.", true},
-	"wait-at-finalize": {"%s %s at the end for %s, which %s later", "any", "wait at the end", "Balance the last phase: the others have nothing left to do.", true},
+	"wait-at-fence": {"%s %s at fences for %s, which %s late", "any", "wait at fence",
+		"Balance the work before the fence, or synchronise only the ranks concerned (MPI_Win_post, MPI_Win_start).", true},
+	"wait-at-creation": {"%s %s while communicators or windows are made for %s, which %s late", "any", "wait at creation",
+		"Make communicators and windows once, at the start.", true},
+	"wait-at-finalize": {"%s %s at the end for %s, which %s later", "any", "wait at the end",
+		"Balance the last phase: the others have nothing left to do.", true},
 }
 
 // waitStates: what ranks wait for each other, per pattern.
@@ -64,17 +69,21 @@ func waitStates(f *facts, imbalanced bool) []run.Finding {
 		case "late-sender-wrong-order":
 			late = "wrong order"
 		}
-		finding.Title = fmt.Sprintf(fact.title, words.Sentence(words.Ranks(waiting)), words.Plural(len(waiting), "waits", "wait"), words.Ranks(guilty), late)
+		finding.Title = fmt.Sprintf(fact.title, words.Sentence(words.Ranks(waiting)),
+			words.Plural(len(waiting), "waits", "wait"), words.Ranks(guilty), late)
 		finding.Ranks = guilty
 		finding.Where, finding.Node = site.Where, site.Node
 		finding.Model, finding.Factor, finding.Advice = fact.model, fact.factor, fact.advice
 		finding.Evidence = []run.Evidence{
-			evidence("waiting", lost/f.core, LeastShare, "share", "%.0f %% of the core time is spent waiting so, in %s", 100*lost/f.core, words.Count(p.Instances, "call", "calls")),
-			evidence("longest-wait", seconds(site.Longest), 0, "s", "longest wait %s; waited for: %s", words.Duration(seconds(site.Longest)), site.ForWhere),
+			evidence("waiting", lost/f.core, LeastShare, "share", "%.0f %% of the core time is spent waiting so, in %s",
+				100*lost/f.core, words.Count(p.Instances, "call", "calls")),
+			evidence("longest-wait", seconds(site.Longest), 0, "s", "longest wait %s; waited for: %s",
+				words.Duration(seconds(site.Longest)), site.ForWhere),
 		}
 		if delay != nil {
 			all := seconds(delay.Direct + delay.Passed)
-			finding.Evidence = append(finding.Evidence, evidence("delay", all, 0, "s", "caused by %s on %s: %s of the waiting, %s of it passed on through other ranks",
+			finding.Evidence = append(finding.Evidence, evidence("delay", all, 0, "s",
+				"caused by %s on %s: %s of the waiting, %s of it passed on through other ranks",
 				delay.Where, words.Ranks(guilty), words.Duration(all), words.Duration(seconds(delay.Passed))))
 		}
 		if f.crowded {

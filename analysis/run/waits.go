@@ -103,7 +103,8 @@ func (b *builder) waits(r *Run) *Waits {
 		}
 		p := &w.Patterns[i]
 		p.Ns, p.Instances, p.Share = p.Ns+x.Ns, p.Instances+x.N, float64(p.Ns+x.Ns)/wall
-		w.Sites = append(w.Sites, WaitSite{p.Pattern, nodeID(x.Path), b.placeName(x.Path), nodeID(x.For), b.placeName(x.For), x.Ns, x.N, x.Max, waitRanks(x.Ranks)})
+		w.Sites = append(w.Sites, WaitSite{p.Pattern, nodeID(x.Path), b.placeName(x.Path), nodeID(x.For), b.placeName(x.For),
+			x.Ns, x.N, x.Max, waitRanks(x.Ranks)})
 	}
 	for _, p := range t.Pairs {
 		w.Pairs = append(w.Pairs, WaitPair{p.Rank, p.For, p.Ns, p.N})
@@ -112,7 +113,8 @@ func (b *builder) waits(r *Run) *Waits {
 		w.Delays = append(w.Delays, DelaySite{d.Pattern.String(), b.placeID(d.Path), b.placeName(d.Path), d.Direct, d.Passed, waitRanks(d.Ranks)})
 	}
 	for _, s := range t.Critical {
-		w.Critical = append(w.Critical, CriticalSite{b.placeID(s.Path), b.placeName(s.Path), s.Ns, float64(s.Ns) / float64(max(t.Length, 1)), waitRanks(s.Ranks)})
+		w.Critical = append(w.Critical, CriticalSite{b.placeID(s.Path), b.placeName(s.Path), s.Ns,
+			float64(s.Ns) / float64(max(t.Length, 1)), waitRanks(s.Ranks)})
 	}
 	slices.SortStableFunc(w.Patterns, func(x, y WaitPattern) int { return cmp.Compare(y.Ns, x.Ns) })
 	slices.SortStableFunc(w.Sites, func(x, y WaitSite) int { return cmp.Compare(y.Ns, x.Ns) })
@@ -171,7 +173,7 @@ func (b *builder) waitsNotSeen(add func(id string, count uint64, text string)) {
 	add("messages-ambiguous", l.Ambiguous, "%d messages shared an envelope with another thread's and are not in the wait states")
 	add("collectives-uncovered", l.Uncovered, "%d collective calls are not in the wait states (neighbourhoods, intercommunicators, logs that ended)")
 	add("clocks-backward", l.Backward, "%d messages seem to have been received before they were sent")
-	add("clocks-of-hosts", l.Hosts, "the clocks of %d ranks on other hosts are aligned by the time of day only: short waits between hosts mean nothing")
+	add("clocks-of-hosts", l.Hosts, "the clocks of %d ranks on other hosts are aligned by the time of day: short waits between hosts mean nothing")
 	add("waits-not-explained", l.Small, fmt.Sprintf("the causes of %%d short waits (%.1f %% of the waiting time) were not followed",
 		100*float64(l.SmallNs)/float64(max(1, totalNs(t)))))
 }

@@ -18,7 +18,6 @@ import (
 type link struct {
 	rank  int
 	wires [][]chan []byte // from, to
-	sent  *int64
 }
 
 func (l link) Rank() int  { return l.rank }
@@ -103,8 +102,8 @@ const latency = 3
 
 // Paths: 0 is no core, 1 to 8 are computations, 10+k the calls of kind k.
 func newWorld(ranks int, comms []Comm) *world {
-	w := &world{now: make([]int64, ranks), gap: make([]uint32, ranks), off: make([]int64, ranks), sends: map[stream][]end{}, posts: map[stream][]end{}, comms: comms,
-		all: make([][]aligned, ranks)}
+	w := &world{now: make([]int64, ranks), gap: make([]uint32, ranks), off: make([]int64, ranks), comms: comms,
+		sends: map[stream][]end{}, posts: map[stream][]end{}, all: make([][]aligned, ranks)}
 	for range ranks {
 		r := &Rank{}
 		for i := range 30 {
@@ -233,12 +232,15 @@ func (w *world) collective(comm int, kind Kind, root int32) {
 	for k, rank := range members {
 		calls[k] = w.enter(rank, 3+uint32(kind))
 		enter[k] = w.now[rank]
-		w.ranks[rank].Collectives = append(w.ranks[rank].Collectives, Collective{Comm: uint32(comm), Kind: kind, Pattern: patternOf[kind], Root: root, At: calls[k], Done: calls[k]})
+		r := w.ranks[rank]
+		r.Collectives = append(r.Collectives,
+			Collective{Comm: uint32(comm), Kind: kind, Pattern: patternOf[kind], Root: root, At: calls[k], Done: calls[k]})
 	}
 	for k, rank := range members {
 		last := -1
 		for j, other := range members {
-			depends := kind == AllToAll || kind == ToRoot && k == int(root) && j != k || kind == FromRoot && k != int(root) && j == int(root) || kind == Prefix && j < k
+			depends := kind == AllToAll || kind == ToRoot && k == int(root) && j != k ||
+				kind == FromRoot && k != int(root) && j == int(root) || kind == Prefix && j < k
 			if depends && (last < 0 || enter[j] > enter[last] || enter[j] == enter[last] && other < members[last]) {
 				last = j
 			}
@@ -458,8 +460,6 @@ func randomComms(t *rapid.T, ranks int) []Comm {
 	}
 	return comms
 }
-
-func (w *world) member(comm, rank int) bool { return w.ranks[rank].Comms[comm].Me >= 0 }
 
 func (w *world) random(t *rapid.T, steps int) {
 	ranks := len(w.ranks)
