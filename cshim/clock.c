@@ -122,6 +122,8 @@ uint64_t mrl_ticks_per_second(struct mrl_instant a, struct mrl_instant b)
     if (!mrl.tsc)
         return 1000000000u;
 #if defined(__aarch64__)
+    (void)a;
+    (void)b;
     uint64_t frequency;
     __asm__("mrs %0, cntfrq_el0" : "=r"(frequency));
     return frequency;

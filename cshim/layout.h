@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define MRL_MAGIC "MARPLE\r\n"
-#define MRL_VERSION 1u
+#define MRL_VERSION 2u
 
 /* What a call does. The order is that of analysis/event; values are written to disk. */
 enum mrl_op {
@@ -161,16 +161,20 @@ MRL_SAME_KIND(mrl_completed);
 #define MRL_WORD(path, comm, kind, flags) \
     ((uint64_t)(path) | (uint64_t)(comm) << 32 | (uint64_t)(kind) << 48 | (uint64_t)(flags) << 56)
 
+/* Where time between events begins or ends, if not with an MPI call: the beginning of a region or function. */
+#define MRL_EDGE_ENTER (UINT32_C(1) << 31)
+
 /* A call path is a chain of nodes up to the root (index 0). */
 enum mrl_node_kind {
     MRL_NODE_FREE,
     MRL_NODE_ROOT,
-    MRL_NODE_FRAME,     /* key = offset in the module, name = module index */
+    MRL_NODE_FRAME,     /* a function: key = offset of its beginning in the module, name = module index */
     MRL_NODE_REGION,    /* name = string */
     MRL_NODE_PHASE,     /* key = the level given to MPI_Pcontrol */
     MRL_NODE_MPI,       /* name = string, op and flags set */
     MRL_NODE_COMPONENT, /* name = string */
     MRL_NODE_OVERFLOW,  /* paths for which there was no room */
+    MRL_NODE_CUT,       /* callers that are left out: key = 0 beyond the depth asked for, 1 not known */
 };
 
 struct mrl_node {
@@ -181,7 +185,8 @@ struct mrl_node {
     uint8_t pad;
     uint64_t key;
     uint32_t name;
-    uint32_t pad2[3];
+    uint32_t site_module; /* frames and MPI calls: module that they were called in */
+    uint64_t site;        /* ... and the offset there that they return to; 0 if it is not known */
 };
 _Static_assert(sizeof(struct mrl_node) == 32, "");
 
@@ -224,11 +229,6 @@ _Static_assert(sizeof(struct mrl_module) == 64, "");
 #define MRL_ENTRY_SIZE 128u
 
 /* Caches of the owning thread: values only, worthless to a reader. */
-struct mrl_site {
-    uint64_t key; /* return address, function in the top 16 bits */
-    uint32_t where;
-    uint32_t path;
-};
 struct mrl_type {
     uint64_t handle;
     int64_t size; /* bytes */
@@ -243,7 +243,6 @@ struct mrl_open {
     uint32_t outer;
 };
 
-#define MRL_SITES 256u
 #define MRL_TYPES 64u
 #define MRL_COMM_CACHE 16u
 #define MRL_DEPTH 128u   /* open regions per thread; deeper ones are counted, not recorded */
@@ -281,7 +280,7 @@ struct mrl_thread {
     uint32_t undo_count;
     uint32_t entries;       /* in use */
     uint32_t entries_ready; /* backed by storage */
-    uint32_t last_from;     /* path, or region edge, that the current gap began with */
+    uint32_t last_from;     /* path that the current gap began with, or MRL_EDGE_... of a region or function */
     uint64_t last_tick;
     uint64_t entries_lost; /* aggregates that found no room and share one per kind */
     uint64_t pending[8];   /* of records before an event that has not come yet */
@@ -297,8 +296,8 @@ struct mrl_thread {
     uint64_t os_tid;
     uint64_t begin_tick;
     /* caches */
+    struct mrl_paths *paths; /* path.h */
     struct mrl_open open[MRL_DEPTH];
-    struct mrl_site sites[MRL_SITES];
     struct mrl_type types[MRL_TYPES];
     struct mrl_known comms[MRL_COMM_CACHE];
 };

@@ -1,21 +1,28 @@
 /*
- * Regions and phases: the application's own names for parts of its time. A thread's open regions form
- * a stack, on which ends that come in the wrong order are put right and counted.
+ * Regions and phases: the application's own names for parts of its time; and functions, where the compiler
+ * was asked to say when they begin and end. What is open in a thread forms a stack, on which ends that come
+ * in the wrong order are put right, and counted if it was the application's doing.
  */
 #include "include/marple.h"
-#include "shim.h"
+#include "path.h"
 
 #include <string.h>
 
-#define REGION_KEY (UINT64_C(0xffff) << 48) /* tells cached regions from cached call sites */
-
-static void enter_node(struct mrl_thread *t, uint32_t node)
+/* Opens a node. `beginning` says in what frames; a phase has none. */
+static void enter_node(struct mrl_thread *t, uint32_t node, const struct mrl_beginning *beginning, bool function)
 {
+    struct mrl_paths *p = t->paths;
     if (t->depth == MRL_DEPTH) {
         t->deep_regions++;
         return;
     }
     uint64_t now = mrl_start(t);
+    if (beginning)
+        memcpy(p->anchors[t->depth], beginning->anchors, sizeof p->anchors[0]);
+    else
+        p->anchors[t->depth][0].top = 0;
+    p->functions[t->depth] = function ? beginning->name : NULL;
+    p->anchor = p->anchors[t->depth][0].top;
     t->open[t->depth++] = (struct mrl_open){.enter = now, .path = node, .outer = t->where};
     t->where = node;
     t->last_end = now;
@@ -30,6 +37,7 @@ static void exit_top(struct mrl_thread *t)
     struct mrl_open open = t->open[--t->depth];
     uint64_t duration = now - open.enter;
     t->where = open.outer;
+    t->paths->anchor = t->depth ? t->paths->anchors[t->depth - 1][0].top : 0;
     t->last_end = now;
     uint64_t at = mrl_head(t);
     if (duration > UINT32_MAX)
@@ -39,17 +47,40 @@ static void exit_top(struct mrl_thread *t)
     mrl_commit(t, at);
 }
 
-static uint32_t region_node(struct mrl_thread *t, const char *name)
+/* The remembered walk of a region or function that begins, or NULL. */
+static const struct mrl_path *remembered(struct mrl_thread *t, uint64_t event, const void *name, struct mrl_caller c)
 {
-    uint64_t key = (uint64_t)(uintptr_t)name | REGION_KEY;
-    struct mrl_site *site = &t->sites[((uintptr_t)name >> 3 ^ t->where) & (MRL_SITES - 1)];
-    if (site->key == key && site->where == t->where &&
-        strcmp(mrl_text(mrl_node_at(site->path)->name), name) == 0)
-        return site->path;
-    uint32_t text = mrl_string(name, 255);
-    uint32_t node = mrl_node(t->where, MRL_NODE_REGION, 0, text, MRL_OP_NONE, 0);
-    *site = (struct mrl_site){.key = key, .where = t->where, .path = node};
-    return node;
+    struct mrl_paths *p = t->paths;
+    const struct mrl_path *path = mrl_path_place(p, event, name, c.pc, c.sp);
+    for (int place = 0; place < 2; place++, path++)
+        if (mrl_path_holds(t, path, event, c.pc, c.sp, c.fp) && p->beginnings[path - p->paths].name == name)
+            return path;
+    return NULL;
+}
+
+static const struct mrl_beginning *beginning_of(const struct mrl_thread *t, const struct mrl_path *path)
+{
+    return &t->paths->beginnings[path - t->paths->paths];
+}
+
+static const struct mrl_path *region_path(struct mrl_thread *t, const char *name, struct mrl_caller caller)
+{
+    const struct mrl_path *path = remembered(t, MRL_EVENT_REGION, name, caller);
+    /* The same memory may hold another name by now. */
+    if (path && strncmp(mrl_text(mrl_node_at(path->node)->name), name, 255) == 0)
+        return path;
+    struct mrl_node leaf = {.kind = MRL_NODE_REGION, .name = mrl_string(name, 255)};
+    return mrl_path_walk(t, MRL_EVENT_REGION, name, caller, &leaf);
+}
+
+static const struct mrl_path *function_path(struct mrl_thread *t, const void *function, struct mrl_caller caller)
+{
+    const struct mrl_path *path = remembered(t, MRL_EVENT_FUNCTION, function, caller);
+    if (path)
+        return path;
+    struct mrl_node leaf = {.kind = MRL_NODE_FRAME};
+    leaf.name = mrl_module((uintptr_t)function, &leaf.key);
+    return mrl_path_walk(t, MRL_EVENT_FUNCTION, function, caller, &leaf);
 }
 
 /* From inside an MPI call (a user-defined reduction, say) there is nothing to attach a region to. */
@@ -68,7 +99,8 @@ static void region_begin(const char *name)
     struct mrl_thread *t = name ? outside_mpi() : NULL;
     if (!t)
         return;
-    enter_node(t, region_node(t, name));
+    const struct mrl_path *path = region_path(t, name, MRL_CALLER);
+    enter_node(t, path->node, beginning_of(t, path), false);
     t->inside = 0;
 }
 
@@ -118,9 +150,76 @@ void mrl_phase(int level)
         depth++;
     close_from(t, depth);
     if (level != 1)
-        enter_node(t, mrl_node(t->where, MRL_NODE_PHASE, (uint64_t)(int64_t)level, 0, MRL_OP_NONE, 0));
+        enter_node(t, mrl_node(&(struct mrl_node){.parent = t->where, .kind = MRL_NODE_PHASE, .key = (uint64_t)(int64_t)level}), NULL, false);
     t->inside = 0;
     mrl.on = level != 0;
+}
+
+/*
+ * Functions that were left without an end, by longjmp: their frames lie below the stack pointer. Two may
+ * begin at the same place of the stack, one after the other; then what they return to tells them apart.
+ */
+static bool left(const struct mrl_paths *p, uint32_t depth, uintptr_t sp, const struct mrl_anchor *now)
+{
+    const struct mrl_anchor *a = p->anchors[depth];
+    if (!p->functions[depth] || !a->top)
+        return false;
+    return now ? a->top == now->top && (a->ra != now->ra || a->function != now->function) : a->top <= sp;
+}
+
+static void function_begin(void *function, struct mrl_caller caller)
+{
+    struct mrl_thread *t = mrl_self;
+    if (!atomic_load_explicit(&mrl.on, memory_order_relaxed) || !(t = outside_mpi()))
+        return;
+    struct mrl_paths *p = t->paths;
+    const struct mrl_path *path;
+    while (t->depth && left(p, t->depth - 1, caller.sp, NULL))
+        exit_top(t);
+    for (;;) {
+        path = function_path(t, function, caller);
+        if (!t->depth || !left(p, t->depth - 1, 0, beginning_of(t, path)->anchors))
+            break;
+        exit_top(t);
+    }
+    if (t->depth == MRL_DEPTH && !p->beyond)
+        p->beyond = beginning_of(t, path)->anchors[0].top ? beginning_of(t, path)->anchors[0].top : caller.sp;
+    enter_node(t, path->node, beginning_of(t, path), true);
+    t->inside = 0;
+}
+
+/* Functions that began before the measurement, or too deep, end unnoticed. */
+static void function_end(void *function, struct mrl_caller caller)
+{
+    struct mrl_thread *t = mrl_self;
+    if (!t || !atomic_load_explicit(&mrl.on, memory_order_relaxed) || !(t = outside_mpi()))
+        return;
+    struct mrl_paths *p = t->paths;
+    t->inside = 0;
+    if (p->beyond && caller.sp <= p->beyond)
+        return;
+    p->beyond = 0;
+    uint32_t depth = t->depth;
+    /* It may end by jumping here, when its frame is gone: then the stack pointer is at the frame's upper end. */
+    while (depth > 0 && (p->functions[depth - 1] != function || (p->anchors[depth - 1][0].top && p->anchors[depth - 1][0].top < caller.sp)))
+        depth--;
+    if (depth)
+        close_from(t, depth - 1);
+}
+
+/* What -finstrument-functions puts at the beginning and the end of each function. */
+#define MRL_HOOK __attribute__((visibility("default")))
+
+MRL_HOOK void __cyg_profile_func_enter(void *function, void *site)
+{
+    (void)site;
+    function_begin(function, MRL_CALLER);
+}
+
+MRL_HOOK void __cyg_profile_func_exit(void *function, void *site)
+{
+    (void)site;
+    function_end(function, MRL_CALLER);
 }
 
 /* Closes what is still open when the run ends. */

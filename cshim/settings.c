@@ -20,11 +20,14 @@ static void read_text(char *field, size_t size, const char *variable, const char
     strcpy(field, value ? value : preset);
 }
 
-static int64_t read_number(const char *variable, int64_t preset, int64_t least, int64_t most)
+static int64_t read_number(const char *variable, int64_t preset, int64_t least, int64_t most, const char *const *names)
 {
     const char *value = getenv(variable);
     if (!value || !*value)
         return preset;
+    for (int i = 0; names[i]; i++)
+        if (strcmp(value, names[i]) == 0)
+            return least + i;
     char *end;
     errno = 0;
     long long number = strtoll(value, &end, 10);
@@ -59,10 +62,10 @@ void mrl_settings_read(void)
     mrl_say_begin();
     struct mrl_settings *s = &mrl.settings;
 #define MRL_TEXT(field, variable, preset) read_text(s->field, sizeof s->field, variable, preset);
-#define MRL_NUMBER(field, variable, preset, least, most) \
-    s->field = read_number(variable, preset, least, most);
+#define MRL_NUMBER(field, variable, preset, least, most, ...) \
+    s->field = read_number(variable, preset, least, most, (const char *const[]){__VA_ARGS__});
 #define MRL_CHOICE(field, variable, preset, ...) \
-    s->field = read_choice(variable, preset, (const char *const[]){__VA_ARGS__, NULL});
+    s->field = read_choice(variable, preset, (const char *const[]){__VA_ARGS__});
 #include "settings.gen.h"
     if (getenv("MARPLE_CONFIG") && !getenv("MARPLE_EXEC"))
         mrl_say("MARPLE_CONFIG is read by `marple exec`; a preloaded library takes MARPLE_* variables only");

@@ -20,7 +20,7 @@
 /* Settings: generated from the table that also makes flags, configuration keys and documentation. */
 struct mrl_settings {
 #define MRL_TEXT(field, variable, preset) char field[1024];
-#define MRL_NUMBER(field, variable, preset, least, most) int64_t field;
+#define MRL_NUMBER(field, variable, preset, least, most, ...) int64_t field;
 #define MRL_CHOICE(field, variable, preset, ...) int field;
 #include "settings.gen.h"
 #undef MRL_TEXT
@@ -39,6 +39,7 @@ struct mrl_process {
     uint64_t long_ticks; /* gaps and calls longer than this have their CPU time looked at */
     uint64_t (*clock)(void); /* otherwise */
     /* cold */
+    const char *const *layers; /* names of libraries whose frames belong to the call, as path.c reads them */
     char *base;         /* the mapping; struct mrl_header at its start */
     uint64_t size;
     struct mrl_header *header;
@@ -82,12 +83,13 @@ void mrl_spill_name(char *out, uint32_t thread);
 void mrl_store_remove(void);
 uint32_t mrl_string(const char *text, size_t length);
 const char *mrl_text(uint32_t string);
-uint32_t mrl_node(uint32_t parent, enum mrl_node_kind kind, uint64_t key, uint32_t name, uint8_t op, uint8_t flags);
+uint32_t mrl_node(const struct mrl_node *wanted);
 struct mrl_node *mrl_node_at(uint32_t index);
 uint32_t mrl_comm_new(void);
 struct mrl_comm *mrl_comm_at(uint32_t index);
 uint32_t mrl_members_new(uint32_t runs, struct mrl_run **out);
 uint32_t mrl_module(uintptr_t address, uint64_t *offset);
+struct mrl_module *mrl_module_at(uint32_t index);
 #define MRL_ROOT_NODE 0u
 #define MRL_OVERFLOW_NODE 1u
 #define MRL_NONE UINT32_MAX

@@ -301,7 +301,8 @@ struct mrl_node *mrl_node_at(uint32_t index)
 static bool same_node(uint32_t item, const struct key *key)
 {
     const struct mrl_node *a = mrl_node_at(item), *b = &key->node;
-    return a->parent == b->parent && a->kind == b->kind && a->key == b->key && a->name == b->name;
+    return a->parent == b->parent && a->kind == b->kind && a->key == b->key && a->name == b->name && a->site == b->site &&
+           a->site_module == b->site_module;
 }
 
 static uint32_t make_node(const struct key *key)
@@ -320,19 +321,21 @@ static uint32_t make_node(const struct key *key)
     return at;
 }
 
-/* The child of `parent` with this key. When the table is full: the same under the overflow node. */
-uint32_t mrl_node(uint32_t parent, enum mrl_node_kind kind, uint64_t id, uint32_t name, uint8_t op, uint8_t flags)
+/* The node like this one. When the table is full: the same under the overflow node. */
+uint32_t mrl_node(const struct mrl_node *wanted)
 {
-    struct key key = {.node = {.parent = parent, .kind = (uint8_t)kind, .op = op, .flags = flags, .key = id, .name = name}};
+    struct key key = {.node = *wanted};
+    const struct mrl_node *n = &key.node;
     for (;;) {
-        uint64_t hash = mix(mix(id ^ ((uint64_t)key.node.parent << 32)) ^ ((uint64_t)name << 8) ^ kind);
+        uint64_t hash = mix(mix(n->key ^ ((uint64_t)n->parent << 32)) ^ ((uint64_t)n->name << 8) ^ n->kind ^ n->site << 16);
         uint32_t at = intern(node_slots, NODE_SLOTS, hash, &key, same_node, make_node);
         if (at)
             return at;
         atomic_fetch_add(&mrl.header->nodes_lost, 1);
-        if (key.node.parent == MRL_OVERFLOW_NODE || kind != MRL_NODE_MPI)
+        if (n->parent == MRL_OVERFLOW_NODE || n->kind != MRL_NODE_MPI)
             return MRL_OVERFLOW_NODE;
         key.node.parent = MRL_OVERFLOW_NODE;
+        key.node.site = key.node.site_module = 0;
     }
 }
 
@@ -419,19 +422,19 @@ static int look_in_module(struct dl_phdr_info *info, size_t size, void *data)
     return 1;
 }
 
-static struct mrl_module *module_at(uint32_t i)
+struct mrl_module *mrl_module_at(uint32_t index)
 {
-    return (struct mrl_module *)(mrl.base + MRL_MODULES_AT) + i;
+    return (struct mrl_module *)(mrl.base + MRL_MODULES_AT) + index;
 }
 
-/* Without a build id only its path tells a module from another one that was loaded at the same place. */
+/* The same module may be loaded again at another address. Without a build id only its path tells it from others. */
 static uint32_t known_module(const struct mrl_module *wanted)
 {
     uint32_t count = atomic_load(&mrl.header->modules);
     for (uint32_t i = 0; i < count; i++) {
-        const struct mrl_module *m = module_at(i);
-        if (m->low == wanted->low && m->high == wanted->high && m->build_id_len == wanted->build_id_len &&
-            memcmp(m->build_id, wanted->build_id, sizeof m->build_id) == 0 && (m->build_id_len || m->path == wanted->path))
+        const struct mrl_module *m = mrl_module_at(i);
+        if (m->build_id_len == wanted->build_id_len && memcmp(m->build_id, wanted->build_id, sizeof m->build_id) == 0 &&
+            (m->build_id_len || m->path == wanted->path))
             return i;
     }
     return MRL_NONE;
@@ -462,6 +465,6 @@ uint32_t mrl_module(uintptr_t address, uint64_t *offset)
         if (!reserve(&module_arena, (count + 1) * sizeof(struct mrl_module)))
             return MRL_NONE;
     } while (!atomic_compare_exchange_weak(&mrl.header->modules, &count, count + 1));
-    *module_at(count) = s.found;
+    *mrl_module_at(count) = s.found;
     return count;
 }

@@ -3,8 +3,8 @@
  * to the core by the thread that filled it; while there is no core it goes to a spill file of bounded
  * size, and beyond that its calls are counted by operation class and dropped.
  */
+#include "path.h"
 #include "shield.h"
-#include "shim.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -72,6 +72,12 @@ MRL_COLD struct mrl_thread *mrl_attach(void)
     struct mrl_thread *t = inherit();
     if (!t && !(t = create())) {
         refused = true;
+        return NULL;
+    }
+    if (!mrl_paths_begin(t)) {
+        refused = true;
+        atomic_fetch_add(&mrl.header->threads_lost, 1);
+        atomic_store(&t->owned, 0);
         return NULL;
     }
     bool inherited = t->owners++ > 0;
@@ -187,6 +193,7 @@ MRL_COLD void mrl_flush(struct mrl_thread *t)
             spill(t);
         atomic_store(&t->consumer, 0);
     }
+    mrl_unwind_refresh(); /* in case dlclose was called past us */
     mrl_unshield(&shield);
     t->flush_at = moved(t) + MRL_RECORDS - MRL_RESERVE;
     mrl.header->last = mrl_instant_now();

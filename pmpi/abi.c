@@ -96,6 +96,13 @@ static bool is_mpich(const char *version)
     return false;
 }
 
+/* Files of MPI libraries and of their bindings for C++ and Fortran, which call their way through each other. */
+const char *const mrl_abi_layers[] = {
+    "libmpi", "libmpi_mpifh", "libmpi_usempi", "libmpi_usempi_ignore_tkr", "libmpi_usempif08", "libmpi_cxx", "libmpi_abi", "libmpi_ibm*",
+    "libmpich*", "libmpifort*", "libmpicxx", "libmpichcxx", "libpmpi", "libfmpich", "libmpi_gnu*", "libmpi_cray*", "libmpi_intel*",
+    "libmpi_nvidia*", "libmpi_amd*", "libmpi_aocc*", NULL,
+};
+
 bool mrl_abi_recognise(char *description, int size)
 {
     static char version[8192]; /* MPI_MAX_LIBRARY_VERSION_STRING is 8192 at most */

@@ -39,6 +39,7 @@ struct mrl_abi {
 };
 
 extern struct mrl_abi mrl_abi;
+extern const char *const mrl_abi_layers[]; /* ends with NULL; see mrl.layers */
 
 /* Chooses by what is loaded. False, with the library's own description, if it is not a known one. */
 bool mrl_abi_recognise(char *description, int size);

@@ -3,22 +3,21 @@
 
 #include <string.h>
 
-MRL_COLD uint32_t mrl_path_miss(struct mrl_thread *t, struct mrl_site *site, uint64_t key)
+static __attribute__((noinline)) uint32_t second_place(struct mrl_thread *t, enum mrl_function_id f, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-    uint64_t begin = mrl_now();
-    enum mrl_function_id f = key >> 48;
-    uintptr_t address = (uintptr_t)(key & ((UINT64_C(1) << 48) - 1));
-    uint32_t parent = t->where;
-    if (mrl.settings.callpath) {
-        uint64_t offset;
-        uint32_t module = mrl_module(address, &offset);
-        parent = mrl_node(parent, MRL_NODE_FRAME, offset, module, MRL_OP_NONE, 0);
-    }
+    const struct mrl_path *path = mrl_path_place(t->paths, f, NULL, pc, sp) + 1;
+    if (likely(mrl_path_holds(t, path, f, pc, sp, fp)))
+        return path->node;
     const struct mrl_function_fact *fact = &mrl_function_facts[f];
-    uint32_t path = mrl_node(parent, MRL_NODE_MPI, 0, mrl_string(fact->name, 64), fact->op, fact->flags);
-    *site = (struct mrl_site){.key = key, .where = t->where, .path = path};
-    mrl_own(t, mrl_now() - begin);
-    return path;
+    struct mrl_node leaf = {.kind = MRL_NODE_MPI, .name = mrl_string(fact->name, 64), .op = fact->op, .flags = fact->flags};
+    return mrl_path_walk(t, f, NULL, (struct mrl_caller){pc, sp, fp}, &leaf)->node;
+}
+
+/* What runs at each MPI call is this first half alone. */
+uint32_t mrl_path_of(struct mrl_thread *t, enum mrl_function_id f, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+    const struct mrl_path *path = mrl_path_place(t->paths, f, NULL, pc, sp);
+    return likely(mrl_path_holds(t, path, f, pc, sp, fp)) ? path->node : second_place(t, f, pc, sp, fp);
 }
 
 MRL_COLD void mrl_forget(struct mrl_thread *t)
@@ -67,9 +66,9 @@ MRL_COLD uint64_t mrl_write_more(struct mrl_thread *t, const struct mrl_call *c,
 }
 
 /* A call that returned an error: nothing it was given can be trusted, so only its time is recorded. */
-MRL_COLD int mrl_failed(struct mrl_thread *t, enum mrl_function_id f, uintptr_t site, uint64_t start, uint64_t end, int rc)
+MRL_COLD int mrl_failed(struct mrl_thread *t, enum mrl_function_id f, struct mrl_caller caller, uint64_t start, uint64_t end, int rc)
 {
-    struct mrl_call c = {.start = start, .end = end, .peer = MRL_NO_PEER, .flags = MRL_FAILED, .path = mrl_path(t, f, site)};
+    struct mrl_call c = {.start = start, .end = end, .peer = MRL_NO_PEER, .flags = MRL_FAILED, .path = mrl_path(t, f, caller)};
     mrl_commit(t, mrl_write(t, &c));
     return rc;
 }

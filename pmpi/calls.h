@@ -5,7 +5,7 @@
 #ifndef MRL_CALLS_H
 #define MRL_CALLS_H
 
-#include "../cshim/shim.h"
+#include "../cshim/path.h"
 #include "abi.h"
 #include "comm.h"
 #include "next.h"
@@ -13,9 +13,14 @@
 
 #define MRL_INLINE static inline __attribute__((always_inline))
 #define MRL_EXPORT __attribute__((visibility("default")))
-#define MRL_SITE ((uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)))
 
-uint32_t mrl_path_miss(struct mrl_thread *t, struct mrl_site *site, uint64_t key);
+/* The path of a call of function f. */
+uint32_t mrl_path_of(struct mrl_thread *t, enum mrl_function_id f, uintptr_t pc, uintptr_t sp, uintptr_t fp);
+
+MRL_INLINE uint32_t mrl_path(struct mrl_thread *t, enum mrl_function_id f, struct mrl_caller caller)
+{
+    return mrl_path_of(t, f, caller.pc, caller.sp, caller.fp);
+}
 int64_t mrl_type_miss(struct mrl_thread *t, mrl_word type);
 void mrl_forget(struct mrl_thread *t);
 
@@ -24,16 +29,6 @@ MRL_INLINE void mrl_check_caches(struct mrl_thread *t)
 {
     if (unlikely(t->epoch != atomic_load_explicit(&mrl.epoch, memory_order_relaxed)))
         mrl_forget(t);
-}
-
-/* The path of a call of function f from this site, below the open region. */
-MRL_INLINE uint32_t mrl_path(struct mrl_thread *t, enum mrl_function_id f, uintptr_t site)
-{
-    uint64_t key = (uint64_t)site | (uint64_t)f << 48;
-    struct mrl_site *cached = &t->sites[(site ^ site >> 8 ^ f) & (MRL_SITES - 1)];
-    if (likely(cached->key == key && cached->where == t->where))
-        return cached->path;
-    return mrl_path_miss(t, cached, key);
 }
 
 /* Bytes of one element. Only for types the library has just accepted: asking about others is an error. */
@@ -120,7 +115,7 @@ struct mrl_call {
 };
 
 MRL_COLD uint64_t mrl_write_more(struct mrl_thread *t, const struct mrl_call *c, uint64_t at);
-MRL_COLD int mrl_failed(struct mrl_thread *t, enum mrl_function_id f, uintptr_t site, uint64_t start, uint64_t end, int rc);
+MRL_COLD int mrl_failed(struct mrl_thread *t, enum mrl_function_id f, struct mrl_caller caller, uint64_t start, uint64_t end, int rc);
 
 /*
  * Writes the record of a call and returns the position behind it. A collective keeps the bytes it

@@ -27,6 +27,7 @@ static bool prepare(void)
     if (prepared)
         return wanted;
     prepared = true;
+    mrl.layers = mrl_abi_layers;
     mrl_settings_read();
     if (!mrl.settings.enable)
         return false;
@@ -154,9 +155,9 @@ static void begin(struct mrl_instant before, uint64_t init_ticks)
 }
 
 /* Around every form of MPI_Init. */
-struct mrl_init mrl_before_init(void)
+struct mrl_init mrl_before_init(struct mrl_caller caller)
 {
-    struct mrl_init i = {.wanted = prepare()};
+    struct mrl_init i = {.wanted = prepare(), .caller = caller};
     if (i.wanted) {
         i.before = mrl_instant_now();
         i.start = mrl_now();
@@ -164,15 +165,27 @@ struct mrl_init mrl_before_init(void)
     return i;
 }
 
+/* The time up to the first event began in the function that called MPI_Init. */
+void mrl_begun_in(struct mrl_caller caller)
+{
+    struct mrl_thread *t = mrl_self;
+    if (!t || !mrl.on)
+        return;
+    uint32_t where = mrl_node_at(mrl_path(t, MRL_FN_MPI_Init, caller))->parent;
+    t->last_from = where == MRL_ROOT_NODE ? where : where | MRL_EDGE_ENTER;
+}
+
 static void after_init(struct mrl_init i, int rc)
 {
-    if (i.wanted && !rc && !mrl.started)
-        begin(i.before, mrl_now() - i.start);
+    if (!i.wanted || rc || mrl.started)
+        return;
+    begin(i.before, mrl_now() - i.start);
+    mrl_begun_in(i.caller);
 }
 
 MRL_EXPORT int MPI_Init(int *argc, char ***argv)
 {
-    struct mrl_init i = mrl_before_init();
+    struct mrl_init i = mrl_before_init(MRL_CALLER);
     int rc = ((int (*)(int *, char ***))mrl_next(MRL_FN_MPI_Init))(argc, argv);
     after_init(i, rc);
     return rc;
@@ -180,7 +193,7 @@ MRL_EXPORT int MPI_Init(int *argc, char ***argv)
 
 MRL_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    struct mrl_init i = mrl_before_init();
+    struct mrl_init i = mrl_before_init(MRL_CALLER);
     int rc = ((int (*)(int *, char ***, int, int *))mrl_next(MRL_FN_MPI_Init_thread))(argc, argv, required, provided);
     after_init(i, rc);
     return rc;
@@ -190,7 +203,7 @@ MRL_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provi
  * The wait for the last rank is MPI_Finalize's, and ends the measured time. Then ranks merge; what is left
  * for rank 0 is done when MPI is finalised, so that the others need not wait for it.
  */
-static bool end(uintptr_t site)
+static bool end(struct mrl_caller caller)
 {
     if (!mrl.on)
         mrl_phase(1);
@@ -205,7 +218,7 @@ static bool end(uintptr_t site)
     bool together = mrl_transport_meet();
     if (t) {
         c.end = mrl_stop(t, c.start);
-        c.path = mrl_path(t, MRL_FN_MPI_Finalize, site);
+        c.path = mrl_path(t, MRL_FN_MPI_Finalize, caller);
         mrl_commit(t, mrl_write(t, &c));
     }
     mrl_stop_recording(t ? c.end : mrl_now());
@@ -229,9 +242,9 @@ static bool end(uintptr_t site)
 }
 
 /* Around every form of MPI_Finalize. True: this process has gathered what rank 0 is to report. */
-static bool before_finalize(uintptr_t site)
+static bool before_finalize(struct mrl_caller caller)
 {
-    return mrl.started && !mrl.stopped && !mrl_alone && getpid() == mrl.pid && end(site);
+    return mrl.started && !mrl.stopped && !mrl_alone && getpid() == mrl.pid && end(caller);
 }
 
 static void after_finalize(bool gathered)
@@ -242,7 +255,7 @@ static void after_finalize(bool gathered)
 
 MRL_EXPORT int MPI_Finalize(void)
 {
-    bool gathered = before_finalize(MRL_SITE);
+    bool gathered = before_finalize(MRL_CALLER);
     int rc = ((int (*)(void))mrl_next(MRL_FN_MPI_Finalize))();
     after_finalize(gathered);
     return rc;
@@ -270,23 +283,23 @@ static int result(const int *ierror)
     return ierror ? *ierror : 0;
 }
 
-static void fortran_init(enum mrl_binding binding, int *ierror)
+static void fortran_init(enum mrl_binding binding, struct mrl_caller caller, int *ierror)
 {
-    struct mrl_init i = mrl_before_init();
+    struct mrl_init i = mrl_before_init(caller);
     ((void (*)(int *))mrl_fortran_next(MRL_FN_MPI_Init, binding))(ierror);
     after_init(i, result(ierror));
 }
 
-static void fortran_init_thread(enum mrl_binding binding, int *required, int *provided, int *ierror)
+static void fortran_init_thread(enum mrl_binding binding, struct mrl_caller caller, int *required, int *provided, int *ierror)
 {
-    struct mrl_init i = mrl_before_init();
+    struct mrl_init i = mrl_before_init(caller);
     ((void (*)(int *, int *, int *))mrl_fortran_next(MRL_FN_MPI_Init_thread, binding))(required, provided, ierror);
     after_init(i, result(ierror));
 }
 
-static void fortran_finalize(enum mrl_binding binding, uintptr_t site, int *ierror)
+static void fortran_finalize(enum mrl_binding binding, struct mrl_caller caller, int *ierror)
 {
-    bool gathered = before_finalize(site);
+    bool gathered = before_finalize(caller);
     ((void (*)(int *))mrl_fortran_next(MRL_FN_MPI_Finalize, binding))(ierror);
     after_finalize(gathered);
 }
@@ -307,10 +320,11 @@ static void fortran_set_name(enum mrl_binding binding, int *comm, char *name, in
     ((void (*)(int *, char *, int *, size_t))mrl_fortran_next(MRL_FN_MPI_Comm_set_name, binding))(comm, name, ierror, length);
 }
 
-MRL_IN_FORTRAN(init, INIT, (int *ierror), fortran_init(MRL_F77, ierror), fortran_init(MRL_F08, ierror))
+MRL_IN_FORTRAN(init, INIT, (int *ierror), fortran_init(MRL_F77, MRL_CALLER, ierror), fortran_init(MRL_F08, MRL_CALLER, ierror))
 MRL_IN_FORTRAN(init_thread, INIT_THREAD, (int *required, int *provided, int *ierror),
-           fortran_init_thread(MRL_F77, required, provided, ierror), fortran_init_thread(MRL_F08, required, provided, ierror))
-MRL_IN_FORTRAN(finalize, FINALIZE, (int *ierror), fortran_finalize(MRL_F77, MRL_SITE, ierror), fortran_finalize(MRL_F08, MRL_SITE, ierror))
+           fortran_init_thread(MRL_F77, MRL_CALLER, required, provided, ierror),
+           fortran_init_thread(MRL_F08, MRL_CALLER, required, provided, ierror))
+MRL_IN_FORTRAN(finalize, FINALIZE, (int *ierror), fortran_finalize(MRL_F77, MRL_CALLER, ierror), fortran_finalize(MRL_F08, MRL_CALLER, ierror))
 MRL_IN_FORTRAN(abort, ABORT, (int *comm, int *code, int *ierror), fortran_abort(MRL_F77, comm, code, ierror),
            fortran_abort(MRL_F08, comm, code, ierror))
 MRL_IN_FORTRAN(pcontrol, PCONTROL, (int *level), mrl_phase(*level), mrl_phase(*level))

@@ -8,10 +8,12 @@
 
 struct mrl_init {
     bool wanted; /* this process is to be measured */
+    struct mrl_caller caller;
     struct mrl_instant before;
     uint64_t start;
 };
-struct mrl_init mrl_before_init(void);
+struct mrl_init mrl_before_init(struct mrl_caller caller);
+void mrl_begun_in(struct mrl_caller caller);
 void mrl_describe(uint64_t init_ticks, int provided);
 
 /* The run directory's name, made of the settings or of the job's; its length. */

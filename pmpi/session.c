@@ -72,7 +72,7 @@ static void begin(mrl_word session, struct mrl_instant before, uint64_t init_tic
     mrl_record(before);
 }
 
-static void end(uintptr_t site, uint64_t start)
+static void end(struct mrl_caller caller, uint64_t start)
 {
     if (!mrl.on)
         mrl_phase(1);
@@ -81,7 +81,7 @@ static void end(uintptr_t site, uint64_t start)
         return;
     mrl_close_regions(t);
     struct mrl_call c = {.peer = MRL_NO_PEER, .start = start, .end = mrl_stop(t, start)};
-    c.path = mrl_path(t, MRL_FN_MPI_Session_finalize, site);
+    c.path = mrl_path(t, MRL_FN_MPI_Session_finalize, caller);
     mrl_commit(t, mrl_write(t, &c));
     mrl_stop_recording(c.end);
     mrl_settle("3s"); /* the last session of each rank may end at its own time, but mostly does not */
@@ -90,19 +90,22 @@ static void end(uintptr_t site, uint64_t start)
 /* Around every form of MPI_Session_init and MPI_Session_finalize. */
 static void after_init(struct mrl_init i, int rc, mrl_word session)
 {
-    if (i.wanted && !rc && sessions++ == 0)
-        begin(session, i.before, mrl_now() - i.start);
+    if (!i.wanted || rc || sessions++)
+        return;
+    begin(session, i.before, mrl_now() - i.start);
+    if (mrl_alone)
+        mrl_begun_in(i.caller);
 }
 
-static void after_finalize(uintptr_t site, uint64_t start)
+static void after_finalize(struct mrl_caller caller, uint64_t start)
 {
     if (--sessions == 0 && mrl_alone && !mrl.stopped && getpid() == mrl.pid)
-        end(site, start);
+        end(caller, start);
 }
 
 MRL_EXPORT int MPI_Session_init(mrl_word info, mrl_word errhandler, mrl_word session)
 {
-    struct mrl_init i = mrl_before_init();
+    struct mrl_init i = mrl_before_init(MRL_CALLER);
     int rc = ((int (*)(mrl_word, mrl_word, mrl_word))mrl_next(MRL_FN_MPI_Session_init))(info, errhandler, session);
     after_init(i, rc, rc ? 0 : mrl_handle_at(session, 0));
     return rc;
@@ -112,7 +115,7 @@ MRL_EXPORT int MPI_Session_finalize(mrl_word session)
 {
     uint64_t start = mrl.started ? mrl_now() : 0;
     int rc = ((int (*)(mrl_word))mrl_next(MRL_FN_MPI_Session_finalize))(session);
-    after_finalize(MRL_SITE, start);
+    after_finalize(MRL_CALLER, start);
     return rc;
 }
 
@@ -120,9 +123,9 @@ MRL_EXPORT int MPI_Session_finalize(mrl_word session)
  * The same in Fortran, whose handle is C's where handles are integers. What the library does may be its C
  * function, which is ours, and then nothing is left to do.
  */
-static void fortran_init(enum mrl_binding binding, int *info, int *errhandler, int *session, int *ierror)
+static void fortran_init(enum mrl_binding binding, struct mrl_caller caller, int *info, int *errhandler, int *session, int *ierror)
 {
-    struct mrl_init i = mrl_before_init();
+    struct mrl_init i = mrl_before_init(caller);
     int before = sessions;
     ((void (*)(int *, int *, int *, int *))mrl_fortran_next(MRL_FN_MPI_Session_init, binding))(info, errhandler, session, ierror);
     if (sessions != before || (ierror && *ierror))
@@ -132,16 +135,17 @@ static void fortran_init(enum mrl_binding binding, int *info, int *errhandler, i
     after_init(i, 0, mrl_abi.handle_bytes == 4 || !f2c ? (uint32_t)*session : f2c(*session));
 }
 
-static void fortran_finalize(enum mrl_binding binding, uintptr_t site, int *session, int *ierror)
+static void fortran_finalize(enum mrl_binding binding, struct mrl_caller caller, int *session, int *ierror)
 {
     uint64_t start = mrl.started ? mrl_now() : 0;
     int before = sessions;
     ((void (*)(int *, int *))mrl_fortran_next(MRL_FN_MPI_Session_finalize, binding))(session, ierror);
     if (sessions == before)
-        after_finalize(site, start);
+        after_finalize(caller, start);
 }
 
 MRL_IN_FORTRAN(session_init, SESSION_INIT, (int *info, int *errhandler, int *session, int *ierror),
-               fortran_init(MRL_F77, info, errhandler, session, ierror), fortran_init(MRL_F08, info, errhandler, session, ierror))
-MRL_IN_FORTRAN(session_finalize, SESSION_FINALIZE, (int *session, int *ierror), fortran_finalize(MRL_F77, MRL_SITE, session, ierror),
-               fortran_finalize(MRL_F08, MRL_SITE, session, ierror))
+               fortran_init(MRL_F77, MRL_CALLER, info, errhandler, session, ierror),
+               fortran_init(MRL_F08, MRL_CALLER, info, errhandler, session, ierror))
+MRL_IN_FORTRAN(session_finalize, SESSION_FINALIZE, (int *session, int *ierror), fortran_finalize(MRL_F77, MRL_CALLER, session, ierror),
+               fortran_finalize(MRL_F08, MRL_CALLER, session, ierror))

@@ -3,12 +3,15 @@
 package analysistest
 
 import (
+	"encoding/binary"
+	"strings"
 	"sync"
 
 	"marple/analysis/callgraph"
 	"marple/analysis/event"
 	"marple/analysis/profile"
 	"marple/analysis/run"
+	"marple/analysis/symbol"
 	"marple/analysis/waitstate"
 )
 
@@ -21,6 +24,7 @@ type Rank struct {
 	world       uint16
 	module      uint32
 	log         *event.Log
+	frame       uint32 // innermost function
 }
 
 // Compute lets time pass outside MPI, of which the given part is spent without a core, or blocked.
@@ -40,8 +44,7 @@ func (r *Rank) Blocked(ns uint64) {
 
 // Call makes an MPI call from a line of main.c. Path, Start and Comm of c are filled in.
 func (r *Rank) Call(line int, name string, op event.Op, flags event.OpFlags, c event.Call) {
-	site := r.w.Node(event.Node{Parent: r.t.Where(), Kind: event.NodeFrame, Key: uint64(line), Name: r.module})
-	c.Path, c.Start, c.Comm = r.w.MPI(site, name, op, flags), r.now, r.world
+	c.Path, c.Start, c.Comm = r.w.MPIAt(r.where(), r.module, uint64(line), name, op, flags), r.now, r.world
 	r.t.Call(c)
 	r.now += c.Duration
 }
@@ -61,9 +64,28 @@ func (r *Rank) Recv(line, from int, bytes, ns uint64) {
 
 // Region runs a script inside a region.
 func (r *Rank) Region(name string, inside func()) {
-	r.t.Enter(r.w.Node(event.Node{Parent: r.t.Where(), Kind: event.NodeRegion, Name: r.w.String(name)}), r.now)
+	r.t.Enter(r.w.Node(event.Node{Parent: r.where(), Kind: event.NodeRegion, Name: r.w.String(name)}), r.now)
 	inside()
 	r.t.Exit(r.now)
+}
+
+// Function runs a script in a function, of eight letters at most, that is called from a line of main.c.
+func (r *Rank) Function(line int, name string, inside func()) {
+	var letters [8]byte
+	copy(letters[:], name)
+	outer := r.frame
+	r.frame = r.w.Node(event.Node{Parent: r.where(), Kind: event.NodeFrame, Key: binary.BigEndian.Uint64(letters[:]), Name: r.module,
+		SiteModule: r.module, Site: uint64(line)})
+	inside()
+	r.frame = outer
+}
+
+// where is the innermost function or region.
+func (r *Rank) where() uint32 {
+	if where := r.t.Where(); where > r.frame {
+		return where // nodes are made from the outside in
+	}
+	return r.frame
 }
 
 // play runs the script for every rank on a host with this many cores.
@@ -82,7 +104,7 @@ func play(ranks, cores int, script func(*Rank)) (all []*Rank) {
 		r := &Rank{Rank: i, Ranks: ranks, w: w, t: w.Thread(0, true), module: w.Module("/bin/app", []byte{0xab})}
 		r.world = w.Comm(event.Comm{ID: 9, Size: uint32(ranks), Rank: int32(i)}, "MPI_COMM_WORLD", []event.Run{{Stride: 1, Count: uint32(ranks)}})
 		r.log = r.t.Keep(&event.Budget{Memory: 1 << 30, Total: 1 << 30})
-		script(r)
+		r.Function(0, "main", func() { script(r) })
 		all = append(all, r)
 	}
 	return all
@@ -100,7 +122,9 @@ func end(all []*Rank) (merged *profile.Profile, processes []*event.Process, logs
 		end = max(end, r.now)
 	}
 	for _, r := range all {
-		r.Call(999, "MPI_Finalize", event.OpFinalize, 0, event.Call{Duration: end - r.now, Peer: event.NoPeer})
+		r.Function(0, "main", func() {
+			r.Call(999, "MPI_Finalize", event.OpFinalize, 0, event.Call{Duration: end - r.now, Peer: event.NoPeer})
+		})
 		p, err := r.w.Process(end)
 		if err != nil {
 			panic(err)
@@ -172,11 +196,14 @@ func Files(ranks, cores int, script func(*Rank)) (files [][]byte) {
 	return files
 }
 
-// Names says that offset n is line n of main in main.c.
+// Names says that the call at offset n is line n of main.c, and reads a function's name from the offset it begins at.
 type Names struct{}
 
-func (Names) Name(_ callgraph.Module, offset uint64) (string, string, int) {
-	return "main", "/src/main.c", int(offset)
+func (Names) Site(c callgraph.Code) []symbol.Frame {
+	return []symbol.Frame{{File: "/src/main.c", Line: int(c.Offset)}}
+}
+func (Names) Function(c callgraph.Code) string {
+	return strings.TrimRight(string(binary.BigEndian.AppendUint64(nil, c.Offset)), "\x00")
 }
 func (Names) Notes(callgraph.Module) []string { return nil }
 

@@ -61,8 +61,8 @@ func (c CommonClock) At(ticks uint64) int64 {
 
 // FromProcess builds the call graph of one process. Its statistics over ranks have one sample.
 //
-// Time outside MPI is charged to the deepest node that the two events around it have in common, in a
-// child that names both. Of threads other than the one that called MPI_Init it is not known what they do
+// Time outside MPI is charged to the deepest function or region that the two events around it have in
+// common, in a child that names both. Of threads other than the one that called MPI_Init it is not known what they do
 // between events, so only their MPI calls and what lies inside their regions is charged.
 func FromProcess(p *event.Process) *Graph {
 	b := &builder{p: p, clock: ClockOf(p.Header()), rank: p.Header().Rank, nodes: map[ID]*Node{}, modules: map[string]Module{}}
@@ -82,6 +82,7 @@ type builder struct {
 	table   []event.Node
 	paths   map[ID][]ID // per root, the ID of each node of the table; 0 where it is not made yet
 	nodes   map[ID]*Node
+	known   []Module // of the process's modules; without a key where it was not asked for
 	modules map[string]Module
 }
 
@@ -112,19 +113,15 @@ func (b *builder) path(root ID, index uint32) *Node {
 	n := Node{Op: raw.Op, Flags: raw.Flags}
 	switch raw.Kind {
 	case event.NodeFrame:
-		n.Kind, n.Offset = KindFrame, raw.Key
-		if modules := b.p.Modules(); int(raw.Name) < len(modules) {
-			m := modules[raw.Name]
-			module := newModule(b.p.String(m.Path), m.BuildID[:min(m.BuildIDLen, uint8(len(m.BuildID)))])
-			b.modules[module.Key] = module
-			n.Module = module.Key
-		}
+		n.Kind, n.Code, n.Site = KindFrame, b.code(raw.Name, raw.Key), b.code(raw.SiteModule, raw.Site)
 	case event.NodeRegion, event.NodeComponent:
 		n.Kind, n.Name = KindRegion, b.p.String(raw.Name)
 	case event.NodePhase:
 		n.Kind, n.Level = KindPhase, int64(raw.Key)
 	case event.NodeMPI:
-		n.Kind, n.Name = KindMPI, b.p.String(raw.Name)
+		n.Kind, n.Name, n.Site = KindMPI, b.p.String(raw.Name), b.code(raw.SiteModule, raw.Site)
+	case event.NodeCut:
+		n.Kind, n.Unknown = KindCut, raw.Key == event.CutUnknown
 	default:
 		n.Kind = KindOverflow
 	}
@@ -136,6 +133,24 @@ func (b *builder) path(root ID, index uint32) *Node {
 	node := b.add(n)
 	ids[index] = node.ID
 	return node
+}
+
+// code is a place in the process's modules.
+func (b *builder) code(module uint32, offset uint64) Code {
+	modules := b.p.Modules()
+	if offset == 0 || int(module) >= len(modules) {
+		return Code{Offset: offset}
+	}
+	if b.known == nil {
+		b.known = make([]Module, len(modules))
+	}
+	known := &b.known[module]
+	if known.Key == "" {
+		m := modules[module]
+		*known = newModule(b.p.String(m.Path), m.BuildID[:min(m.BuildIDLen, uint8(len(m.BuildID)))])
+		b.modules[known.Key] = *known
+	}
+	return Code{known.Key, offset}
 }
 
 func (b *builder) root(id ID) *Node {
@@ -194,7 +209,7 @@ func (s *Places) Gap(from, to event.Edge) ID {
 	return id
 }
 
-// common is the deepest node that is above, or is, both; call sites themselves do not count.
+// common is the deepest node that is above, or is, both.
 func (b *builder) common(x, y *Node) *Node {
 	above := map[ID]bool{}
 	for ; ; x = b.nodes[x.Parent] {
@@ -204,7 +219,7 @@ func (b *builder) common(x, y *Node) *Node {
 		}
 	}
 	for ; ; y = b.nodes[y.Parent] {
-		if above[y.ID] && y.Kind != KindFrame || y.Kind == KindRoot {
+		if above[y.ID] || y.Kind == KindRoot {
 			return y
 		}
 	}

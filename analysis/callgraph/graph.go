@@ -32,7 +32,7 @@ type Kind uint8
 const (
 	KindNone     Kind = iota
 	KindRoot          // a thread, or several
-	KindFrame         // a call site, or a stack frame
+	KindFrame         // a function, called at Site
 	KindRegion        // named by the application
 	KindPhase         // numbered by MPI_Pcontrol; phase 0 is the time while recording was off
 	KindMPI           // calls of an MPI function
@@ -40,9 +40,10 @@ const (
 	KindOffCore       // outside MPI, runnable but without a core
 	KindOwn           // Marple itself
 	KindOverflow      // paths for which there was no room
+	KindCut           // callers that are left out of the path
 )
 
-var kindNames = [...]string{"", "root", "frame", "region", "phase", "mpi", "gap", "off-core", "marple", "overflow"}
+var kindNames = [...]string{"", "root", "frame", "region", "phase", "mpi", "gap", "off-core", "marple", "overflow", "cut"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
@@ -62,9 +63,10 @@ type Node struct {
 	ID, Parent ID
 	Kind       Kind
 	Name       string // function, region
-	Module     string // KindFrame: key of Graph.Modules, "" if the code belongs to none
-	Offset     uint64 // KindFrame: ELF virtual address of the return address
+	Code       Code   // KindFrame: the function's beginning
+	Site       Code   // KindFrame, KindMPI: the return address of the call; zero if that is not known
 	Level      int64  // KindPhase
+	Unknown    bool   // KindCut: the callers could not be found; else they are beyond the depth asked for
 	Op         event.Op
 	Flags      event.OpFlags
 	From, To   Edge // KindGap
@@ -80,6 +82,13 @@ type Node struct {
 	Runnable  uint64        // off the core though runnable: KindMPI within Exclusive, KindGap beside it
 	Blocked   uint64        // off the core and blocked, within Exclusive
 	Sizes     []Size        // KindMPI, by rising class
+}
+
+// Code is a place in machine code: an ELF virtual address in the module with this key of Graph.Modules. Code that
+// belongs to no module has "" and its address.
+type Code struct {
+	Module string
+	Offset uint64
 }
 
 // Size adds up the calls with one class of message sizes: bit length k, that is 2^(k-1) to 2^k-1 bytes.
@@ -156,11 +165,22 @@ func (n *Node) identity() ID {
 			h.Write(word[:])
 		}
 	}
+	code := func(c Code) {
+		put(c.Offset, uint64(len(c.Module)))
+		h.Write([]byte(c.Module))
+	}
 	put(uint64(n.Parent), uint64(n.Kind))
 	switch n.Kind {
 	case KindFrame:
-		put(n.Offset)
-		h.Write([]byte(n.Module))
+		code(n.Code)
+		code(n.Site)
+	case KindMPI:
+		code(n.Site)
+		h.Write([]byte(n.Name))
+	case KindCut:
+		if n.Unknown {
+			put(1)
+		}
 	case KindPhase:
 		put(uint64(n.Level))
 	case KindGap:

@@ -39,9 +39,15 @@ func random(t *rapid.T, rank int) (p *event.Process, spent map[Kind]uint64, whol
 			thread.Exit(now)
 			depth--
 		default:
-			site := w.Node(event.Node{Parent: thread.Where(), Kind: event.NodeFrame, Key: rapid.Uint64Range(1, 4).Draw(t, "site"), Name: module})
+			// Some functions deep, from a small set of functions and places, so that paths have parts in common.
+			where := thread.Where()
+			for range rapid.IntRange(0, 4).Draw(t, "frames") {
+				where = w.Node(event.Node{Parent: where, Kind: event.NodeFrame, Key: rapid.Uint64Range(1, 2).Draw(t, "function"), Name: module,
+					SiteModule: module, Site: rapid.Uint64Range(0, 2).Draw(t, "place")})
+			}
+			path := w.MPIAt(where, module, rapid.Uint64Range(1, 2).Draw(t, "site"), "MPI_Barrier", event.OpBarrier, 0)
 			duration := rapid.Uint64Range(0, 1000).Draw(t, "duration")
-			thread.Call(event.Call{Path: w.MPI(site, "MPI_Barrier", event.OpBarrier, 0), Start: now, Duration: duration, Comm: comm, Peer: event.NoPeer, Collective: true})
+			thread.Call(event.Call{Path: path, Start: now, Duration: duration, Comm: comm, Peer: event.NoPeer, Collective: true})
 			now += duration
 			spent[KindMPI] += duration
 		}
@@ -149,6 +155,65 @@ func TestGapsBelongToTheRegionAroundThem(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Time between two calls belongs to the innermost function that both stacks have in common, whatever the
+// functions below it were; a function called from two places, or two functions called from one, are not one.
+func TestGapsBelongToTheDeepestCommonFunction(t *testing.T) {
+	w := event.NewWriter(0, 1)
+	module := w.Module("/bin/app", []byte{1})
+	thread := w.Thread(0, true)
+	function := func(parent uint32, key, site uint64) uint32 {
+		return w.Node(event.Node{Parent: parent, Kind: event.NodeFrame, Key: key, Name: module, SiteModule: module, Site: site})
+	}
+	const main, f, g, h = 0x100, 0x200, 0x300, 0x400
+	inMain := function(0, main, 0)
+	inF := function(inMain, f, 10)
+	call := func(start uint64, where uint32, site uint64) {
+		thread.Call(event.Call{Path: w.MPIAt(where, module, site, "MPI_Barrier", event.OpBarrier, 0), Start: start, Duration: 1, Peer: event.NoPeer, Collective: true})
+	}
+	call(10, inMain, 5)                                   //   0..10 root: nothing is known of before
+	call(21, function(inF, g, 20), 1)                     //  11..21 main
+	call(42, function(inF, h, 30), 2)                     //  22..42 f
+	call(73, inF, 40)                                     //  43..73 f
+	call(114, function(inMain, f, 11), 40)                //  74..114 main: f again, but from elsewhere
+	call(165, function(inMain, g, 11), 1)                 // 115..165 main: another function at the same place
+	call(226, function(function(inMain, g, 11), f, 7), 3) // 166..226 g
+	p, err := w.Process(297)                              // 227..297 root
+	require.NoError(t, err)
+	graph := FromProcess(p)
+	check(t, graph)
+	got := map[Code]uint64{}
+	for _, n := range graph.Nodes {
+		if n.Kind == KindGap {
+			got[graph.Find(n.Parent).Code] += n.Exclusive.Sum
+		}
+	}
+	at := func(offset uint64) Code { return Code{"01", offset} }
+	require.Equal(t, map[Code]uint64{{}: 10 + 70, at(main): 10 + 40 + 50, at(f): 20 + 30, at(g): 60}, got)
+}
+
+// Callers that are left out of two paths need not be the same ones, but time between the paths is theirs.
+func TestGapsBelowCutPaths(t *testing.T) {
+	w := event.NewWriter(0, 1)
+	thread := w.Thread(0, true)
+	cut := w.Node(event.Node{Kind: event.NodeCut, Key: event.CutUnknown})
+	for i := range uint64(2) {
+		frame := w.Node(event.Node{Parent: cut, Kind: event.NodeFrame, Key: 0x100 + i})
+		thread.Call(event.Call{Path: w.MPI(frame, "MPI_Barrier", event.OpBarrier, 0), Start: 10 + 10*i, Duration: 1, Peer: event.NoPeer, Collective: true})
+	}
+	p, err := w.Process(21)
+	require.NoError(t, err)
+	graph := FromProcess(p)
+	check(t, graph)
+	for _, n := range graph.Nodes {
+		if n.Kind == KindCut {
+			require.True(t, n.Unknown)
+			require.EqualValues(t, 9+2, n.Inclusive.Sum)
+			return
+		}
+	}
+	require.Fail(t, "no node for callers")
 }
 
 // Ranks with different call trees: a node stands for the ranks that have it.

@@ -84,7 +84,7 @@ type facts struct {
 	mpi       float64 // but for waiting for a core inside MPI
 	explained float64 // by findings so far
 	crowded   bool
-	parents   map[string]*run.Node
+	paths     *run.Paths
 }
 
 func newFacts(r *run.Run) *facts {
@@ -137,7 +137,7 @@ func imbalance(f *facts) *run.Finding {
 	slow := slowRanks(worst, mean)
 	finding.Ranks = slow
 	finding.Title = fmt.Sprintf("%s %s longer than the others, which wait in MPI", words.Sentence(words.Ranks(slow)), words.Plural(len(slow), "computes", "compute"))
-	finding.Where, finding.Node = worst.Name, worst.ID
+	finding.Where, finding.Node = f.place(worst), worst.ID
 	finding.Model, finding.Factor = "bulk-synchronous", "load imbalance"
 	finding.Evidence = []run.Evidence{
 		evidence("lost-core-time", lost/f.core, LeastShare, "share", "%.0f %% of the core time is spent waiting for it", 100*lost/f.core),
@@ -332,22 +332,10 @@ func timeInMPI(f *facts) *run.Finding {
 	return finding
 }
 
-// place is the call path of an MPI call for people: the call, and where it stands.
+// place is a node's call path for people.
 func (f *facts) place(n *run.Node) string {
-	if f.parents == nil {
-		f.parents = map[string]*run.Node{}
-		for _, root := range f.r.CallGraph {
-			root.Walk(func(n *run.Node, _ int) bool {
-				for _, c := range n.Children {
-					f.parents[c.ID] = n
-				}
-				return true
-			})
-		}
+	if f.paths == nil {
+		f.paths = f.r.Paths()
 	}
-	place := n.Name
-	for above := f.parents[n.ID]; above != nil && above.Kind != callgraph.KindRoot.String(); above = f.parents[above.ID] {
-		place += " in " + above.Name
-	}
-	return place
+	return f.paths.Path(n)
 }

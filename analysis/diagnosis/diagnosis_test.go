@@ -44,7 +44,7 @@ var ailments = []struct {
 		})
 	}, want: []string{"imbalance"}, share: 0.3 * 99 / 100, slow: []int{2},
 		title: "Rank 2 computes longer than the others, which wait in MPI",
-		where: "between MPI_Barrier in main (main.c:30) and MPI_Barrier in main (main.c:20)"},
+		where: "between MPI_Barrier (main.c:30) and MPI_Barrier (main.c:20) in main"},
 	{name: "two slow ranks that wait for files", ranks: 8, cores: 8, script: func(r *rank) {
 		analysistest.Steps(50, func() {
 			if r.Rank < 2 {
@@ -75,7 +75,7 @@ var ailments = []struct {
 				r.Call(40, "MPI_Test", event.OpTest, event.Nonblocking, event.Call{Duration: 1000, Peer: event.NoPeer})
 			})
 		})
-	}, want: []string{"polling"}, share: 1. / 3, where: "MPI_Test in main (main.c:40)"},
+	}, want: []string{"polling"}, share: 1. / 3, where: "MPI_Test (main.c:40) in main"},
 	{name: "tests that find something", ranks: 2, cores: 2, script: func(r *rank) {
 		analysistest.Steps(100, func() {
 			r.Compute(10 * ms)
@@ -89,13 +89,13 @@ var ailments = []struct {
 			r.Compute(ms)
 			analysistest.Steps(100, func() { r.Send(50, 1-r.Rank, 8, 1000); r.Recv(51, 1-r.Rank, 8, 1000) })
 		})
-	}, want: []string{"tiny-messages"}, share: 1. / 6, where: "MPI_Send in main (main.c:50)"},
+	}, want: []string{"tiny-messages"}, share: 1. / 6, where: "MPI_Send (main.c:50) in main"},
 	{name: "tiny messages, paid where they are waited for", ranks: 2, cores: 2, script: func(r *rank) {
 		analysistest.Steps(100, func() {
 			r.Compute(ms)
 			analysistest.Steps(100, func() { r.Send(50, 1-r.Rank, 8, 0); r.Recv(51, 1-r.Rank, 8, 2000) })
 		})
-	}, want: []string{"tiny-messages"}, share: 1. / 6, where: "MPI_Send in main (main.c:50)"},
+	}, want: []string{"tiny-messages"}, share: 1. / 6, where: "MPI_Send (main.c:50) in main"},
 	{name: "the same in large messages", ranks: 2, cores: 2, script: func(r *rank) {
 		analysistest.Steps(100, func() {
 			r.Compute(ms)
@@ -108,7 +108,7 @@ var ailments = []struct {
 			r.Compute(10 * ms)
 			r.Call(60, "MPI_Alltoall", event.OpNToN, 0, event.Call{Duration: 5 * ms, Peer: event.NoPeer, Collective: true, Out: 1 << 20, In: 1 << 20})
 		})
-	}, want: []string{"dominant-collective"}, share: 1. / 3, where: "MPI_Alltoall in main (main.c:60)"},
+	}, want: []string{"dominant-collective"}, share: 1. / 3, where: "MPI_Alltoall (main.c:60) in main"},
 	{name: "much time in many kinds of calls", ranks: 2, cores: 2, script: func(r *rank) {
 		analysistest.Steps(100, func() {
 			r.Compute(10 * ms)

@@ -157,6 +157,7 @@ const (
 	NodeMPI
 	NodeComponent
 	NodeOverflow
+	NodeCut
 )
 
 // Node is struct mrl_node.
@@ -166,10 +167,15 @@ type Node struct {
 	Op     Op
 	Flags  OpFlags
 	_      uint8
-	Key    uint64 // offset in the module, or level of the phase
+	Key    uint64 // NodeFrame: where the function begins in its module; NodePhase: level; NodeCut: see CutUnknown
 	Name   uint32 // string, or index of the module
-	_      [3]uint32
+	// Where a frame or an MPI call was called, as its return address; Site is 0 if that is not known.
+	SiteModule uint32
+	Site       uint64
 }
+
+// CutUnknown is the Key of a NodeCut whose callers could not be found; others are deeper than was asked for.
+const CutUnknown = 1
 
 // Flags of communicators.
 const (
@@ -257,7 +263,7 @@ type Header struct {
 
 const (
 	magic   = "MARPLE\r\n"
-	version = 1
+	version = 2
 
 	recordSize    = 32
 	stringsMax    = 1 << 20

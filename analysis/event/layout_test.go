@@ -26,14 +26,14 @@ func TestLayoutMatchesC(t *testing.T) {
 		"MRL_VERSION": version, "MRL_STRINGS_AT": stringsAt, "MRL_NODES_AT": nodesAt, "MRL_COMMS_AT": commsAt, "MRL_MODULES_AT": modulesAt,
 		"MRL_MEMBERS_AT": membersAt, "MRL_LOST_AT": lostAt, "MRL_THREADS_AT": threadsAt, "MRL_RECORDS": records, "MRL_UNDO": undoMax,
 		"MRL_ENTRIES": entriesMax, "MRL_RING_AT": ringAt, "MRL_UNDO_AT": undoAt, "MRL_ENTRIES_AT": entriesAt, "MRL_THREAD_SPAN": ThreadSpan,
-		"MRL_ENTRY_SIZE": entrySize, "MRL_THREADS_MAX": threadsMax, "MRL_OVERFLOW_NODE": overflowNode, "MRL_OP_COUNT": int(OpCount),
+		"MRL_ENTRY_SIZE": entrySize, "MRL_THREADS_MAX": threadsMax, "MRL_OVERFLOW_NODE": overflowNode, "MRL_EDGE_ENTER": int(edgeEnter), "MRL_OP_COUNT": int(OpCount),
 		"MRL_OP_SENDRECV": int(OpSendrecv), "MRL_OP_BARRIER": int(OpBarrier), "MRL_OP_NEIGHBOR": int(OpNeighbor), "MRL_OP_FENCE": int(OpFence),
 		"MRL_OP_FILE_READ": int(OpFileRead), "MRL_OP_FINALIZE": int(OpFinalize), "MRL_OP_TEST": int(OpTest), "MRL_OP_RECV": int(OpRecv),
 		"MRL_BEFORE": kindBefore, "MRL_INSIDE": kindInside, "MRL_WIDE": kindWide, "MRL_CALL": kindCall, "MRL_ENTER": kindEnter, "MRL_EXIT": kindExit,
 		"MRL_RECEIVED": kindReceived, "MRL_POSTED": kindPosted, "MRL_COMPLETED": kindCompleted, "MRL_BEGIN": kindBegin,
 		"MRL_COLLECTIVE": flagCollective, "MRL_FAILED": flagFailed, "MRL_STARTED": flagStarted, "MRL_COMPLETE": flagComplete, "MRL_HIT": flagHit,
 		"MRL_IS_SEND": flagIsSend, "MRL_CANCELLED": flagCancelled, "MRL_NONBLOCKING": int(Nonblocking), "MRL_PERSISTENT": int(Persistent),
-		"MRL_NODE_OVERFLOW": int(NodeOverflow), "MRL_NODE_MPI": int(NodeMPI), "MRL_COMM_INTER": CommInter, "MRL_COMM_MEMBERS": CommMembers,
+		"MRL_NODE_CUT": int(NodeCut), "MRL_NODE_MPI": int(NodeMPI), "MRL_COMM_INTER": CommInter, "MRL_COMM_MEMBERS": CommMembers,
 		"MRL_ABORTED": Aborted, "MRL_CLOCK_EXTERNAL": ClockExternal, "MRL_ROOT": RootPeer, "MRL_CORE_BROKEN": int(Broken), "MRL_CORE_MORE_ENTRIES": int(MoreEntries),
 	}
 	structs := map[string]reflect.Type{

@@ -84,7 +84,12 @@ func (w *Writer) Node(n Node) uint32 {
 
 // MPI is the node of an MPI function below a parent.
 func (w *Writer) MPI(parent uint32, name string, op Op, flags OpFlags) uint32 {
-	return w.Node(Node{Parent: parent, Kind: NodeMPI, Op: op, Flags: flags, Name: w.String(name)})
+	return w.MPIAt(parent, 0, 0, name, op, flags)
+}
+
+// MPIAt is MPI called at a place in a module.
+func (w *Writer) MPIAt(parent, module uint32, site uint64, name string, op Op, flags OpFlags) uint32 {
+	return w.Node(Node{Parent: parent, Kind: NodeMPI, Op: op, Flags: flags, Name: w.String(name), SiteModule: module, Site: site})
 }
 
 // Comm adds a communicator with the given members (world ranks) and gives its index.

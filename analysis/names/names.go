@@ -27,32 +27,40 @@ var (
 )
 
 type place struct {
-	module string
-	offset uint64
+	callgraph.Code
+	kind uint8
 }
 
-// Names are the names of one call graph's frames.
+const (
+	function = iota // the place is where one begins
+	site            // the place is a return address
+)
+
+// Names are the names of one call graph's places.
 type Names struct {
-	found map[place]symbol.Frame
+	found map[place][]symbol.Frame
 	notes map[string][]string
 }
 
-// Of looks up every frame of a graph, module by module and in the order of addresses, so that each part of
+// Of looks up every place of a graph, module by module and in the order of addresses, so that each part of
 // the debug information is read once.
 func Of(g *callgraph.Graph, budget Budget) *Names {
-	n := &Names{found: map[place]symbol.Frame{}, notes: map[string][]string{}}
+	n := &Names{found: map[place][]symbol.Frame{}, notes: map[string][]string{}}
 	var places []place
 	for i := range g.Nodes {
-		if f := &g.Nodes[i]; f.Kind == callgraph.KindFrame && f.Module != "" {
-			places = append(places, place{f.Module, f.Offset})
+		if f := &g.Nodes[i]; f.Kind == callgraph.KindFrame {
+			places = append(places, place{f.Code, function})
 		}
+		places = append(places, place{g.Nodes[i].Site, site})
 	}
-	slices.SortFunc(places, func(a, b place) int { return cmp.Or(cmp.Compare(a.module, b.module), cmp.Compare(a.offset, b.offset)) })
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.kind, b.kind))
+	})
 	places = slices.Compact(places)
 	for _, m := range g.Modules {
-		first, _ := slices.BinarySearchFunc(places, m.Key, func(p place, key string) int { return cmp.Compare(p.module, key) })
+		first, _ := slices.BinarySearchFunc(places, m.Key, func(p place, key string) int { return cmp.Compare(p.Module, key) })
 		count := 0
-		for first+count < len(places) && places[first+count].module == m.Key {
+		for first+count < len(places) && places[first+count].Module == m.Key {
 			count++
 		}
 		if count > 0 {
@@ -70,18 +78,27 @@ func (n *Names) module(m callgraph.Module, places []place, budget Budget) {
 	}
 	defer table.Close()
 	for _, p := range places {
-		if frames := table.LookupReturn(p.offset).Frames; len(frames) > 0 {
-			n.found[p] = frames[0]
+		if p.kind == site {
+			n.found[p] = table.LookupReturn(p.Offset).Frames
+		} else {
+			n.found[p] = table.Lookup(p.Offset).Frames
 		}
 	}
 	n.notes[m.Key] = table.Notes()
 }
 
-// Name is the innermost function at a return address, inlined or not, and the line of the call.
-func (n *Names) Name(m callgraph.Module, offset uint64) (function, file string, line int) {
-	f := n.found[place{m.Key, offset}]
-	return f.Function, f.File, f.Line
+// Function is the function that begins at a place; "" if it is not known.
+func (n *Names) Function(code callgraph.Code) string {
+	frames := n.found[place{code, function}]
+	if len(frames) == 0 {
+		return ""
+	}
+	return frames[len(frames)-1].Function // others would be inlined into its first instruction
 }
+
+// Site is where the call with this return address stands in the source: the innermost inlined function first,
+// the one that has the code last. It is empty if nothing is known.
+func (n *Names) Site(code callgraph.Code) []symbol.Frame { return n.found[place{code, site}] }
 
 // Notes say why names of a module may be missing.
 func (n *Names) Notes(m callgraph.Module) []string { return n.notes[m.Key] }

@@ -1,9 +1,11 @@
 package profile
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 
 	"marple/analysis/callgraph"
 	"marple/analysis/event"
@@ -14,6 +16,7 @@ import (
 // varints, since most are small.
 type coder struct {
 	data    []byte
+	modules []callgraph.Module // that places are in
 	reading bool
 	failed  bool
 }
@@ -147,12 +150,13 @@ func (c *coder) profile(p *Profile) {
 	list(c, &p.Comms, comm)
 	list(c, &p.Peers, peer)
 	number(c, &p.Pairs)
-	list(c, &p.Graph.Nodes, node)
 	list(c, &p.Graph.Modules, func(c *coder, m *callgraph.Module) {
 		c.text(&m.Key)
 		c.text(&m.Path)
 		c.text(&m.BuildID)
 	})
+	c.modules = p.Graph.Modules
+	list(c, &p.Graph.Nodes, node)
 	for _, x := range p.Lost.fields() {
 		number(c, x)
 	}
@@ -243,6 +247,22 @@ func edge(c *coder, e *callgraph.Edge) {
 	number(c, &e.Side)
 }
 
+// code writes a place with the number of its module, counted from 1; 0 is none.
+func code(c *coder, p *callgraph.Code) {
+	i, known := slices.BinarySearchFunc(c.modules, p.Module, func(m callgraph.Module, key string) int { return cmp.Compare(m.Key, key) })
+	at := uint64(0)
+	if known {
+		at = uint64(i) + 1
+	}
+	number(c, &at)
+	number(c, &p.Offset)
+	if at > uint64(len(c.modules)) {
+		c.fail()
+	} else if at > 0 {
+		p.Module = c.modules[at-1].Key
+	}
+}
+
 func node(c *coder, n *callgraph.Node) {
 	word(c, &n.ID)
 	word(c, &n.Parent)
@@ -250,11 +270,14 @@ func node(c *coder, n *callgraph.Node) {
 	c.text(&n.Name)
 	switch n.Kind {
 	case callgraph.KindFrame:
-		c.text(&n.Module)
-		number(c, &n.Offset)
+		code(c, &n.Code)
+		code(c, &n.Site)
+	case callgraph.KindCut:
+		flag(c, &n.Unknown)
 	case callgraph.KindPhase:
 		signed(c, &n.Level)
 	case callgraph.KindMPI:
+		code(c, &n.Site)
 		number(c, &n.Op)
 		number(c, &n.Flags)
 		list(c, &n.Sizes, func(c *coder, s *callgraph.Size) {

@@ -27,45 +27,123 @@ func (o GraphOptions) keep(n *run.Node, depth int, whole uint64) bool {
 
 // GraphText draws the call graph as a tree. Times are added up over ranks.
 func GraphText(r *run.Run, o GraphOptions) string {
-	w := &writer{r: r}
-	w.line("%10s %6s %10s %10s %6s  %s", "inclusive", "", "exclusive", "calls", "ranks", "call path")
+	w := &graphWriter{writer: writer{r: r}, o: o}
+	w.line("%9s %6s %11s  %s", "inclusive", "", "calls", "call path (called at)")
 	for _, root := range r.CallGraph {
-		whole := root.Inclusive.Sum
-		left := 0
-		var draw func(n *run.Node, depth int, lead, own string)
-		draw = func(n *run.Node, depth int, lead, own string) {
-			calls := ""
-			if n.Calls != nil {
-				calls = words.Number(n.Calls.N)
-			}
-			share := 0.0
-			if whole > 0 {
-				share = float64(n.Inclusive.Sum) / float64(whole)
-			}
-			fmt.Fprintf(w, "%10s %6s %10s %10s %6d  %s%s\n", words.Duration(float64(n.Inclusive.Sum)/1e9), words.Percent(share),
-				words.Duration(float64(n.Exclusive.Sum)/1e9), calls, n.Exclusive.N, own, words.Clean(n.Name))
-			var shown []*run.Node
-			for _, c := range n.Children {
-				if o.keep(c, depth+1, whole) {
-					shown = append(shown, c)
-				} else {
-					left++
-				}
-			}
-			for i, c := range shown {
-				branch, below := "├─ ", "│  "
-				if i == len(shown)-1 {
-					branch, below = "└─ ", "   "
-				}
-				draw(c, depth+1, lead+below, lead+branch)
-			}
-		}
-		draw(root, 0, "", "")
-		if left > 0 {
-			w.line("%s left out: below %s of the time%s", words.Count(uint64(left), "branch", "branches"), words.Percent(o.Least), deeper(o))
+		w.whole, w.left = root.Inclusive.Sum, 0
+		w.draw(root, 0, "", "")
+		if w.left > 0 {
+			w.block("", "", fmt.Sprintf("%s left out: below %s of the time%s", words.Count(uint64(w.left), "branch", "branches"), words.Percent(o.Least), deeper(o)))
 		}
 	}
+	if w.uncounted {
+		w.block("", "", "? calls of functions are not counted, unless they are compiled with -finstrument-functions")
+	}
 	return w.String()
+}
+
+type graphWriter struct {
+	writer
+	o         GraphOptions
+	whole     uint64
+	left      int
+	uncounted bool
+}
+
+// columns before the call path.
+const graphColumns = 30
+
+// draw writes a node and what is below it; own is what stands before it, lead what stands before its children.
+func (w *graphWriter) draw(n *run.Node, depth int, lead, own string) {
+	first, chain := n, []*run.Node{n}
+	for passes(n) && w.o.keep(n.Children[0], depth+1, w.whole) {
+		n = n.Children[0]
+		chain = append(chain, n)
+		depth++
+	}
+	numbers := fmt.Sprintf("%9s %6s %11s  ", words.Duration(float64(first.Inclusive.Sum)/1e9), words.Percent(share(first.Inclusive.Sum, w.whole)), w.calls(n))
+	for i, text := range w.labels(chain, width-graphColumns-words.Width(visible(own))) {
+		if i > 0 {
+			numbers, own = strings.Repeat(" ", graphColumns), lead
+		}
+		w.line("%s%s%s", numbers, visible(own), text)
+	}
+	var shown []*run.Node
+	for _, c := range n.Children {
+		if w.o.keep(c, depth+1, w.whole) {
+			shown = append(shown, c)
+		} else {
+			w.left++
+		}
+	}
+	for i, c := range shown {
+		branch, below := "├ ", "│ "
+		if i == len(shown)-1 {
+			branch, below = "└ ", "  "
+		}
+		w.draw(c, depth+1, lead+below, lead+branch)
+	}
+}
+
+// passes tells whether a function does nothing but call another one; the two are shown in one line.
+func passes(n *run.Node) bool {
+	return n.Kind == callgraph.KindFrame.String() && n.Calls == nil && len(n.Children) == 1 && n.Exclusive.Sum == 0
+}
+
+// visible is the part of the lines of a deep tree that there is room for.
+func visible(lead string) string {
+	const most = 24
+	runes := []rune(lead)
+	if len(runes) <= most {
+		return lead
+	}
+	return "⋯ " + string(runes[len(runes)-most+2:])
+}
+
+func (w *graphWriter) calls(n *run.Node) string {
+	switch {
+	case n.Calls != nil:
+		return words.Number(n.Calls.N)
+	case n.Kind == callgraph.KindFrame.String():
+		w.uncounted = true
+		return "?"
+	}
+	return ""
+}
+
+// labels writes a chain of nodes in lines of at most width columns.
+func (w *graphWriter) labels(chain []*run.Node, width int) []string {
+	var lines []string
+	line := ""
+	if chain[0].Kind == callgraph.KindGap.String() {
+		return words.Wrap(words.Clean(chain[0].Name), width)
+	}
+	for i, n := range chain {
+		label := n.LabelIn(width - 2)
+		if inlined := len(n.Inlined); inlined > 0 {
+			label = words.Fit(label+" in "+words.Name(n.Inlined[0].Function, max(12, width-2-words.Width(label)-4)), width-2)
+		}
+		if int(n.Exclusive.N) != w.r.Measured && (i == 0 || n.Exclusive.N != chain[i-1].Exclusive.N) && n.Kind != callgraph.KindRoot.String() {
+			ranks := fmt.Sprintf(" [%s]", words.Count(n.Exclusive.N, "rank", "ranks"))
+			label = words.Fit(label, width-2-words.Width(ranks)) + ranks
+		}
+		switch {
+		case i == 0:
+			line = label
+		case words.Width(line)+3+words.Width(label) <= width:
+			line += " › " + label
+		default:
+			lines, line = append(lines, line), "› "+label
+		}
+	}
+	return append(lines, line)
+}
+
+func share(part, whole uint64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
 }
 
 func deeper(o GraphOptions) string {
@@ -104,17 +182,13 @@ func GraphDOT(r *run.Run, o GraphOptions) string {
 	for _, root := range r.CallGraph {
 		whole := root.Inclusive.Sum
 		prune(root, 0, whole, o).Walk(func(n *run.Node, _ int) bool {
-			share := 0.0
-			if whole > 0 {
-				share = float64(n.Exclusive.Sum) / float64(whole)
-			}
 			shape := ""
 			if n.Kind == callgraph.KindGap.String() {
 				shape = ", shape=note"
 			}
 			fmt.Fprintf(&b, "  \"%s\" [label=%s, fillcolor=\"0.06 %.3f 1.0\"%s];\n", n.ID,
-				quote(fmt.Sprintf("%s\ninclusive %s, exclusive %s", words.Clean(n.Name), words.Duration(float64(n.Inclusive.Sum)/1e9),
-					words.Duration(float64(n.Exclusive.Sum)/1e9))), min(1, share), shape)
+				quote(fmt.Sprintf("%s\ninclusive %s, exclusive %s", words.Clean(n.Label()), words.Duration(float64(n.Inclusive.Sum)/1e9),
+					words.Duration(float64(n.Exclusive.Sum)/1e9))), min(1, share(n.Exclusive.Sum, whole)), shape)
 			for _, c := range n.Children {
 				fmt.Fprintf(&b, "  \"%s\" -> \"%s\";\n", n.ID, c.ID)
 			}

@@ -155,46 +155,52 @@ func mean(sum float64, n uint64, print func(float64) string) string {
 	return print(sum / float64(n))
 }
 
-// site is an MPI call path with the path above it.
-type site struct {
-	node  *run.Node
-	where string
-}
-
+// sites lists the call paths on which most time was spent in MPI.
 func (w *writer) sites() {
-	var sites []site
-	var walk func(n *run.Node, above string)
-	walk = func(n *run.Node, above string) {
-		if n.Kind == callgraph.KindMPI.String() {
-			sites = append(sites, site{n, n.Name + above})
-		}
-		if n.Kind != callgraph.KindRoot.String() {
-			above = " in " + n.Name + above
-		}
-		for _, c := range n.Children {
-			walk(c, above)
-		}
-	}
+	var sites []*run.Node
 	for _, root := range w.r.CallGraph {
-		walk(root, "")
+		root.Walk(func(n *run.Node, _ int) bool {
+			if n.Kind == callgraph.KindMPI.String() {
+				sites = append(sites, n)
+			}
+			return true
+		})
 	}
-	slices.SortStableFunc(sites, func(a, b site) int { return cmp.Compare(b.node.Exclusive.Sum, a.node.Exclusive.Sum) })
-	core := w.r.CoreTime()
+	slices.SortStableFunc(sites, func(a, b *run.Node) int { return cmp.Compare(b.Exclusive.Sum, a.Exclusive.Sum) })
+	core, paths := w.r.CoreTime(), w.r.Paths()
 	if len(sites) == 0 || core == 0 {
 		return
 	}
 	w.line("")
-	w.line("%5s %11s  %9s %15s  %s", "share", "calls", "mean/rank", "most (rank)", "call site")
-	for i, s := range sites {
+	w.line("%5s %11s  %9s %15s  %s", "share", "calls", "mean/rank", "most (rank)", "call path")
+	for i, n := range sites {
 		if i == mostRows {
-			w.line("… %s", words.Count(uint64(len(sites)-mostRows), "more call site", "more call sites"))
+			w.line("… %s", words.Count(uint64(len(sites)-mostRows), "more call path", "more call paths"))
 			break
 		}
-		n := s.node
 		most := fmt.Sprintf("%s (%d)", words.Duration(float64(n.Exclusive.Max)/1e9), n.Exclusive.MaxRank)
-		w.row(s.where, "%5s %11s  %9s %15s  ", words.Percent(float64(n.Exclusive.Sum-min(n.OffCore, n.Exclusive.Sum))/float64(core)),
+		w.row(n.LabelIn(34), "%5s %11s  %9s %15s  ", words.Percent(float64(n.Exclusive.Sum-min(n.OffCore, n.Exclusive.Sum))/float64(core)),
 			words.Number(n.Calls.N), words.Duration(float64(n.Exclusive.Sum)/1e9/float64(max(w.r.Measured, 1))), most)
+		if above := paths.Steps(n)[1:]; len(above) > 0 {
+			w.line("%6s%s", "", within(above, width-6))
+		}
 	}
+}
+
+// within writes as much of a path as there is room for.
+func within(steps []string, room int) string {
+	text := ""
+	for i, s := range steps {
+		more := " in " + words.Name(s, 48)
+		if i == 0 {
+			more = more[1:]
+		}
+		if words.Width(text)+words.Width(more) > room-2 && i > 0 {
+			return text + " …"
+		}
+		text += more
+	}
+	return text
 }
 
 func (w *writer) communication() {

@@ -12,13 +12,16 @@ import (
 	"marple/analysis/event"
 	"marple/analysis/profile"
 	"marple/analysis/stat"
+	"marple/analysis/symbol"
 	"marple/analysis/words"
 )
 
-// Namer turns addresses into names. An empty function means that it is not known.
+// Namer turns addresses into names.
 type Namer interface {
-	// Name is given the return address of a call, as an offset in a module.
-	Name(m callgraph.Module, offset uint64) (function, file string, line int)
+	// Function is the name of the function that begins at a place; "" if it is not known.
+	Function(callgraph.Code) string
+	// Site is where the call with this return address stands: the innermost inlined function first.
+	Site(callgraph.Code) []symbol.Frame
 	// Notes say why names of a module may be missing.
 	Notes(m callgraph.Module) []string
 }
@@ -180,6 +183,7 @@ func (b *builder) node(n *callgraph.Node) *Node {
 		calls := newStat(n.Calls)
 		out.Calls = &calls
 	}
+	b.site(out, n.Site)
 	switch n.Kind {
 	case callgraph.KindRoot:
 		out.Name = b.p.Program
@@ -187,10 +191,16 @@ func (b *builder) node(n *callgraph.Node) *Node {
 			out.Name = "other threads"
 		}
 	case callgraph.KindFrame:
-		m := b.modules[n.Module]
-		out.Module, out.Offset = m.Path, fmt.Sprintf("0x%x", n.Offset)
-		out.Function, out.File, out.Line = b.names.Name(m, n.Offset)
-		out.Name = frameName(out)
+		out.Module, out.Offset = b.modules[n.Code.Module].Path, fmt.Sprintf("0x%x", n.Code.Offset)
+		out.Function = b.names.Function(n.Code)
+		if out.Name = out.Function; out.Name == "" {
+			out.Name = b.address(n.Code)
+		}
+	case callgraph.KindCut:
+		out.Name = "callers beyond the depth that was asked for"
+		if n.Unknown {
+			out.Name = "callers that could not be found"
+		}
 	case callgraph.KindPhase:
 		out.Name = fmt.Sprintf("phase %d", n.Level)
 		if n.Level == 0 {
@@ -215,24 +225,43 @@ func (b *builder) node(n *callgraph.Node) *Node {
 	return out
 }
 
-func frameName(n *Node) string {
-	module, _, _ := strings.Cut(path.Base(n.Module), ".so")
-	place := fmt.Sprintf("%s+%s", module, n.Offset)
-	switch {
-	case n.Module == "":
-		place = n.Offset
-	case n.File != "":
-		place = fmt.Sprintf("%s:%d", path.Base(n.File), n.Line)
+// address names a place by itself: libfoo+0x1234.
+func (b *builder) address(c callgraph.Code) string {
+	if c.Module == "" {
+		return fmt.Sprintf("0x%x", c.Offset)
 	}
-	if n.Function == "" {
-		return place
-	}
-	return fmt.Sprintf("%s (%s)", n.Function, place)
+	module, _, _ := strings.Cut(path.Base(b.modules[c.Module].Path), ".so")
+	module, _, _ = strings.Cut(module, ".cpython-") // of Python's extension modules
+	return fmt.Sprintf("%s+0x%x", module, c.Offset)
 }
 
-// gapName says between which events a gap lies.
+// site says where a node was called.
+func (b *builder) site(out *Node, c callgraph.Code) {
+	if c.Offset == 0 {
+		return
+	}
+	frames := b.names.Site(c)
+	if len(frames) == 0 || frames[0].File == "" {
+		out.Site = b.address(c)
+	} else {
+		out.File, out.Line = frames[0].File, frames[0].Line
+		out.Site = place(frames[0])
+	}
+	for i := 0; i+1 < len(frames); i++ {
+		out.Inlined = append(out.Inlined, Inlined{frames[i].Function, frames[i+1].File, frames[i+1].Line, place(frames[i+1])})
+	}
+}
+
+func place(f symbol.Frame) string {
+	if f.File == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", path.Base(f.File), f.Line)
+}
+
+// gapName says between which calls a gap lies, as seen from the function or region that it is in.
 func (b *builder) gapName(n *callgraph.Node) string {
-	from, to := b.edgeName(n.From, "the start"), b.edgeName(n.To, "the end")
+	from, to := b.edgeName(n, n.From, "the start"), b.edgeName(n, n.To, "the end")
 	if n.Loop {
 		return "loop around " + from
 	}
@@ -242,23 +271,30 @@ func (b *builder) gapName(n *callgraph.Node) string {
 	return fmt.Sprintf("between %s and %s", from, to)
 }
 
-func (b *builder) edgeName(e callgraph.Edge, terminal string) string {
-	n := b.nodes[e.Node]
-	if n == nil || e.Node == callgraph.Root || e.Node == callgraph.Others {
+// edgeName names what of a gap's parent a gap begins or ends with: an MPI call, a call of a function that leads
+// to one, or the boundary of a region.
+func (b *builder) edgeName(gap *callgraph.Node, e callgraph.Edge, terminal string) string {
+	n := b.p.Graph.Find(e.Node)
+	if n == nil || n.Kind == callgraph.KindRoot {
 		return terminal
 	}
-	switch e.Side {
-	case callgraph.SideEnter:
-		return "the start of " + n.Name
-	case callgraph.SideExit:
-		return "the end of " + n.Name
-	}
-	if g := b.p.Graph.Find(e.Node); g != nil {
-		if site := b.nodes[g.Parent]; site != nil && site.Kind == callgraph.KindFrame.String() {
-			return n.Name + " in " + site.Name
+	side := e.Side
+	for n.ID != gap.Parent && n.Parent != gap.Parent {
+		side = callgraph.SideCall
+		if n = b.p.Graph.Find(n.Parent); n == nil || n.Kind == callgraph.KindRoot {
+			return terminal
 		}
 	}
-	return n.Name
+	named := b.nodes[n.ID]
+	switch {
+	case side == callgraph.SideCall:
+		return named.Label()
+	case side == callgraph.SideExit:
+		return "the end of " + named.Name
+	case n.Kind == callgraph.KindFrame && n.Calls.N == 0:
+		return "MPI_Init" // where measuring began: such functions have no beginning that is known
+	}
+	return "the start of " + named.Name
 }
 
 func newSizes(sizes []callgraph.Size) []Size {
@@ -424,6 +460,27 @@ func untimely(ranks []RankBalance) (text string, count uint64) {
 	return strings.Join(parts, "; "), count
 }
 
+// callsBelowCut counts the MPI calls whose path has lost its outer part, for one reason or the other.
+func (b *builder) callsBelowCut(unknown bool) uint64 {
+	g := &b.p.Graph
+	calls := uint64(0)
+	if !slices.ContainsFunc(g.Nodes, func(n callgraph.Node) bool { return n.Kind == callgraph.KindCut }) {
+		return 0
+	}
+	for i := range g.Nodes {
+		if g.Nodes[i].Kind != callgraph.KindMPI {
+			continue
+		}
+		for n := g.Find(g.Nodes[i].Parent); n != nil && n.Kind != callgraph.KindRoot; n = g.Find(n.Parent) {
+			if n.Kind == callgraph.KindCut && n.Unknown == unknown {
+				calls += g.Nodes[i].Calls.N
+				break
+			}
+		}
+	}
+	return calls
+}
+
 // notSeen lists what a reader might think is in the figures and is not.
 func (b *builder) notSeen(r *Run) []Note {
 	list := []Note{}
@@ -435,6 +492,8 @@ func (b *builder) notSeen(r *Run) []Note {
 	l := b.p.Lost
 	add("ranks-missing", uint64(r.Ranks-r.Measured), "%d ranks have not reported")
 	add("records-dropped", l.Records, "%d records found no room on disk; their calls are counted by kind only")
+	add("callers-unknown", b.callsBelowCut(true), "the callers of %d MPI calls could not be found: there are no unwind tables of theirs")
+	add("callers-cut", b.callsBelowCut(false), "the outer callers of %d MPI calls are left out (--callpath)")
 	add("paths-lost", l.Paths, "%d call paths found no room and share one entry")
 	add("aggregates-lost", l.Aggregates, "%d combinations of path, communicator and size share one entry")
 	add("communicators-lost", l.Comms, "%d communicators found no room")
@@ -444,7 +503,7 @@ func (b *builder) notSeen(r *Run) []Note {
 	add("requests-lost", l.Requests, "%d operations in flight were not followed to their completion")
 	add("statuses-empty", l.Statuses, "the MPI library gave no status for %d completed receives; their bytes are missing")
 	add("peers-unknown", l.UnknownPeers, "%d messages went to or came from processes outside MPI_COMM_WORLD")
-	add("regions-deep", l.DeepRegions, "%d regions were nested too deeply to be recorded")
+	add("regions-deep", l.DeepRegions, "%d regions and functions were nested too deeply to be recorded")
 	add("regions-mismatched", l.BadExits, "%d region ends matched no open region")
 	add("regions-in-mpi", l.InMPIHooks, "%d regions inside MPI calls (callbacks) were not recorded")
 	b.waitsNotSeen(add)

@@ -153,18 +153,20 @@ func newStat(s stat.Stat) Stat {
 // Node is a call path. Statistics over ranks stand for those ranks that have the node, whose number is
 // their n; the other ranks spent no time there.
 type Node struct {
-	ID       string `json:"id"`
-	Kind     string `json:"kind"` // see callgraph.Kind
-	Name     string `json:"name"` // for people
-	Function string `json:"function,omitempty"`
-	File     string `json:"file,omitempty"`
-	Line     int    `json:"line,omitempty"`
-	Module   string `json:"module,omitempty"`
-	Offset   string `json:"offset,omitempty"`
-	Op       string `json:"op,omitempty"`
-	From     string `json:"from,omitempty"` // id, of a gap
-	To       string `json:"to,omitempty"`
-	Loop     bool   `json:"loop,omitempty"` // gap between two tests or probes, each shorter than 10 µs
+	ID       string    `json:"id"`
+	Kind     string    `json:"kind"`               // see callgraph.Kind
+	Name     string    `json:"name"`               // for people
+	Function string    `json:"function,omitempty"` // frame: its name, if it is known
+	Module   string    `json:"module,omitempty"`   // frame: the file its code is in
+	Offset   string    `json:"offset,omitempty"`   // frame: where the function begins there
+	Site     string    `json:"site,omitempty"`     // frame, mpi: where it was called, for people
+	File     string    `json:"file,omitempty"`     // frame, mpi: the source file of that place
+	Line     int       `json:"line,omitempty"`
+	Inlined  []Inlined `json:"inlined,omitempty"` // the innermost first: functions that the call stands in, but that have no frame
+	Op       string    `json:"op,omitempty"`
+	From     string    `json:"from,omitempty"` // id, of a gap
+	To       string    `json:"to,omitempty"`
+	Loop     bool      `json:"loop,omitempty"` // gap between two tests or probes, each shorter than 10 µs
 
 	Exclusive Stat       `json:"exclusive_ns"`
 	Inclusive Stat       `json:"inclusive_ns"`
@@ -179,6 +181,14 @@ type Node struct {
 	Blocked   uint64     `json:"blocked_ns,omitempty"`
 	Sizes     []Size     `json:"sizes,omitempty"`
 	Children  []*Node    `json:"children,omitempty"`
+}
+
+// Inlined is a function whose code the compiler has put into its caller's, and where it was called there.
+type Inlined struct {
+	Function string `json:"function"`
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	Site     string `json:"site,omitempty"` // the same for people
 }
 
 // RankTime is one rank's share of a node. Up to 64 ranks all are listed, beyond that the largest 8.

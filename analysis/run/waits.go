@@ -147,13 +147,16 @@ func (b *builder) placeName(id callgraph.ID) string {
 	if n == nil {
 		return "a path that was not recorded"
 	}
-	name := n.Name
-	for g := b.p.Graph.Find(id); g != nil && g.Kind == callgraph.KindMPI || g != nil && g.Kind == callgraph.KindFrame; {
+	const most = 3 // functions named
+	name, kind := n.Label(), callgraph.KindMPI.String()
+	for range most {
+		g := b.p.Graph.Find(id)
 		above := b.nodes[g.Parent]
-		g = b.p.Graph.Find(g.Parent)
-		if above != nil && above.Kind != callgraph.KindRoot.String() {
-			name += " in " + above.Name
+		if n.Kind != kind || above == nil || above.Kind == callgraph.KindRoot.String() {
+			break
 		}
+		id, n, kind = g.Parent, above, callgraph.KindFrame.String()
+		name += " in " + above.Label()
 	}
 	return name
 }

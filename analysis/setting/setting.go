@@ -8,6 +8,7 @@ package setting
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -27,7 +28,7 @@ type Setting struct {
 	Kind        Kind
 	Preset      string
 	Least, Most int64    // for a Number
-	Choices     []string // for a Choice
+	Choices     []string // for a Choice; for a Number, words for Least, Least+1, ...
 	Value       string   // what the value is, for the usage line: DIR, SECONDS, ...
 	Doc         string   // one sentence
 }
@@ -40,8 +41,8 @@ var Table = []Setting{
 		Doc: "run directory to create (preset: marple-<program>-<job or pid> here)"},
 	{Key: "report", Kind: Choice, Preset: "stderr", Choices: []string{"stderr", "stdout", "none"},
 		Doc: "where rank 0 prints the report when the program ends"},
-	{Key: "callpath", Kind: Choice, Preset: "site", Choices: []string{"off", "site"},
-		Doc: "tell MPI calls apart by call site (site), or by function and region only (off)"},
+	{Key: "callpath", Kind: Number, Preset: "32", Least: 0, Most: 128, Choices: []string{"off", "site"}, Value: "N",
+		Doc: "tell MPI calls apart by the innermost N functions on the stack, by call site (site), or by region only (off)"},
 	{Key: "clock", Kind: Choice, Preset: "auto", Choices: []string{"auto", "tsc", "monotonic", "external"},
 		Doc: "clock to time with; external is a simulated MPI's own, which auto takes where there is one"},
 	{Key: "spill", Kind: Number, Preset: "256", Least: 0, Most: 1 << 20, Value: "MIB",
@@ -80,7 +81,8 @@ func (s Setting) Field() string { return strings.ReplaceAll(s.Key, "-", "_") }
 func (s Setting) Expected() string {
 	switch s.Kind {
 	case Number:
-		return fmt.Sprintf("a whole number from %d to %d", s.Least, s.Most)
+		least := s.Least + int64(len(s.Choices))
+		return strings.Join(append(slices.Clone(s.Choices), fmt.Sprintf("a whole number from %d to %d", least, s.Most)), ", ")
 	case Choice:
 		return "one of " + strings.Join(s.Choices, ", ")
 	}
@@ -92,7 +94,7 @@ func (s Setting) Check(value string) error {
 	switch s.Kind {
 	case Number:
 		n, err := strconv.ParseInt(value, 10, 64)
-		if err != nil || n < s.Least || n > s.Most {
+		if !slices.Contains(s.Choices, value) && (err != nil || n < s.Least || n > s.Most) {
 			return fmt.Errorf("%s: %q: expected %s", s.Key, value, s.Expected())
 		}
 	case Choice:

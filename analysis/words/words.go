@@ -130,6 +130,44 @@ func Fit(s string, width int) string {
 	return string(runes[:head]) + "…" + string(runes[len(runes)-(width-1-head):])
 }
 
+// Name shortens the name of a C++ or Fortran function that is wider than width: first what is between angle
+// brackets goes, then the outer qualifiers. What is still too wide is cut in the middle.
+func Name(s string, width int) string {
+	if Width(s) <= width {
+		return s
+	}
+	s = withoutArguments(s)
+	for Width(s) > width {
+		_, rest, found := strings.Cut(s, "::")
+		if !found {
+			return Fit(s, max(width, 8))
+		}
+		s = "…" + rest
+	}
+	return s
+}
+
+// withoutArguments puts … for everything between outermost angle brackets, but for those of operators.
+func withoutArguments(s string) string {
+	var b strings.Builder
+	depth := 0
+	for i, r := range s {
+		operator := strings.HasSuffix(strings.TrimRight(s[:i], "<>=-"), "operator")
+		switch {
+		case r == '<' && !operator:
+			if depth == 0 {
+				b.WriteString("<…>")
+			}
+			depth++
+		case r == '>' && depth > 0 && !operator:
+			depth--
+		case depth == 0:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
 // Clean replaces control characters, which names from outside may contain.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {

@@ -77,7 +77,10 @@ func printRun(out io.Writer, r *run.Run, path, as string) error {
 
 func callgraphCommand() *cobra.Command {
 	c := &cobra.Command{Use: "callgraph RUN", Short: "Show where the time went, call path by call path", Args: oneRun,
-		Long: "Prints the call graph: inclusive and exclusive time of every call path, added up over ranks. Time outside MPI is\nshown between the two calls around it."}
+		Long: `Prints the call graph: the time of every call path, added up over ranks, with each function and MPI call at the
+place where it was called. Time outside MPI is shown below the innermost function that both MPI calls around it have
+in common, between what that function called; what else it called meanwhile is not known, nor how often functions
+are called, unless they are compiled with -finstrument-functions or marked as regions.`}
 	as := format(c, "text", "json", "dot")
 	least := c.Flags().Float64("least", 0.5, "leave out paths below this percentage of the time")
 	depth := c.Flags().Int("depth", 0, "leave out paths deeper than this (0: all)")

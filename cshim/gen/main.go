@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"slices"
 	"strings"
 
 	"marple/analysis/setting"
@@ -21,20 +22,21 @@ func main() {
 		case setting.Text:
 			fmt.Fprintf(&b, "MRL_TEXT(%s, %q, %q)\n", s.Field(), s.Variable(), s.Preset)
 		case setting.Number:
-			fmt.Fprintf(&b, "MRL_NUMBER(%s, %q, %s, %d, %d)\n", s.Field(), s.Variable(), s.Preset, s.Least, s.Most)
+			fmt.Fprintf(&b, "MRL_NUMBER(%s, %q, %s, %d, %d, %s)\n", s.Field(), s.Variable(), s.Preset, s.Least, s.Most, names(s))
 		case setting.Choice:
-			preset := 0
-			var names []string
-			for i, c := range s.Choices {
-				if c == s.Preset {
-					preset = i
-				}
-				names = append(names, fmt.Sprintf("%q", c))
-			}
-			fmt.Fprintf(&b, "MRL_CHOICE(%s, %q, %d, %s)\n", s.Field(), s.Variable(), preset, strings.Join(names, ", "))
+			fmt.Fprintf(&b, "MRL_CHOICE(%s, %q, %d, %s)\n", s.Field(), s.Variable(), slices.Index(s.Choices, s.Preset), names(s))
 		}
 	}
 	if err := os.WriteFile(os.Args[1], []byte(b.String()), 0o666); err != nil {
 		log.Fatal(err)
 	}
+}
+
+// names are a setting's words, as the C array's initialiser that NULL ends.
+func names(s setting.Setting) string {
+	var list strings.Builder
+	for _, c := range s.Choices {
+		fmt.Fprintf(&list, "%q, ", c)
+	}
+	return list.String() + "NULL"
 }

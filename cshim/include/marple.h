@@ -29,7 +29,10 @@ struct marple_hooks {
 
 #define MARPLE_HOOKS "marple_hooks_1"
 
-static inline const struct marple_hooks *marple_find_hooks(void)
+/* No frames of their own: a region belongs to the function that begins it. */
+#define MARPLE_INLINE static inline __attribute__((always_inline, no_instrument_function))
+
+MARPLE_INLINE const struct marple_hooks *marple_find_hooks(void)
 {
     static const struct marple_hooks none = {sizeof(struct marple_hooks), 0, 0};
     static const struct marple_hooks *found;
@@ -41,7 +44,7 @@ static inline const struct marple_hooks *marple_find_hooks(void)
 }
 
 /* Time from here on belongs to region `name`, inside whatever region is open in this thread. */
-static inline void marple_region_begin(const char *name)
+MARPLE_INLINE void marple_region_begin(const char *name)
 {
     const struct marple_hooks *hooks = marple_find_hooks();
     if (hooks->region_begin)
@@ -49,7 +52,7 @@ static inline void marple_region_begin(const char *name)
 }
 
 /* Ends region `name`, and any still open inside it. One that is not open is counted and ignored. */
-static inline void marple_region_end(const char *name)
+MARPLE_INLINE void marple_region_end(const char *name)
 {
     const struct marple_hooks *hooks = marple_find_hooks();
     if (hooks->region_end)

@@ -134,7 +134,7 @@ func fortranWrapper(f Function) string {
 	before, after, write, failed := fortran(s.before), fortran(s.after), fortran(s.write), fortran(s.failed)
 
 	var b strings.Builder
-	fmt.Fprintf(&b, "static void fortran_%s(mrl_function *next, enum mrl_binding binding, uintptr_t site, %s)\n{\n", f.Name, strings.Join(declared, ", "))
+	fmt.Fprintf(&b, "static void fortran_%s(mrl_function *next, enum mrl_binding binding, struct mrl_caller caller, %s)\n{\n", f.Name, strings.Join(declared, ", "))
 	fmt.Fprintf(&b, "    mrl_fortran_%d *call = (mrl_fortran_%d *)next;\n", len(params), len(params))
 	fmt.Fprintf(&b, "    struct mrl_thread *t = mrl_enter();\n    if (unlikely(!t)) {\n        call(%s);\n        return;\n    }\n    (void)binding;\n", strings.Join(untouched, ", "))
 	done := map[string]bool{}
@@ -155,8 +155,8 @@ func fortranWrapper(f Function) string {
 	if failed != "" {
 		b.WriteString("        " + failed + "\n")
 	}
-	fmt.Fprintf(&b, "        mrl_failed(t, MRL_FN_%s, site, start, end, rc);\n        return;\n    }\n", f.Name)
-	fmt.Fprintf(&b, "    struct mrl_call c = {.start = start, .end = end, .peer = MRL_NO_PEER, .path = mrl_path(t, MRL_FN_%s, site)};\n", f.Name)
+	fmt.Fprintf(&b, "        mrl_failed(t, MRL_FN_%s, caller, start, end, rc);\n        return;\n    }\n", f.Name)
+	fmt.Fprintf(&b, "    struct mrl_call c = {.start = start, .end = end, .peer = MRL_NO_PEER, .path = mrl_path(t, MRL_FN_%s, caller)};\n", f.Name)
 	if after != "" {
 		b.WriteString("    mrl_check_caches(t);\n" + views(f, after+write, done) + strings.TrimPrefix(strings.ReplaceAll(after, "\n    ", "\n"), "\n") + "\n")
 	} else {
@@ -170,7 +170,7 @@ func fortranWrapper(f Function) string {
 
 	for _, binding := range f.bindings() {
 		name := f.fortranName() + binding[0]
-		fmt.Fprintf(&b, "MRL_EXPORT void %s(%s)\n{\n    fortran_%s(mrl_fortran_next(MRL_FN_%s, %s), %s, MRL_SITE, %s);\n}\n", name,
+		fmt.Fprintf(&b, "MRL_EXPORT void %s(%s)\n{\n    fortran_%s(mrl_fortran_next(MRL_FN_%s, %s), %s, MRL_CALLER, %s);\n}\n", name,
 			strings.Join(declared, ", "), f.Name, f.Name, binding[1], binding[1], strings.Join(untouched, ", "))
 		if binding[1] == "MRL_F77" {
 			for _, alias := range []string{f.fortranName(), f.fortranName() + "__", strings.ToUpper(f.fortranName())} {

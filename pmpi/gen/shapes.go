@@ -238,8 +238,8 @@ func wrapper(f Function) string {
 	if s.failed != "" {
 		b.WriteString("        " + s.failed + "\n")
 	}
-	fmt.Fprintf(&b, "        return mrl_failed(t, MRL_FN_%s, MRL_SITE, start, end, rc);\n    }\n", f.Name)
-	fmt.Fprintf(&b, "    struct mrl_call c = {.start = start, .end = end, .peer = MRL_NO_PEER, .path = mrl_path(t, MRL_FN_%s, MRL_SITE)};\n", f.Name)
+	fmt.Fprintf(&b, "        return mrl_failed(t, MRL_FN_%s, MRL_CALLER, start, end, rc);\n    }\n", f.Name)
+	fmt.Fprintf(&b, "    struct mrl_call c = {.start = start, .end = end, .peer = MRL_NO_PEER, .path = mrl_path(t, MRL_FN_%s, MRL_CALLER)};\n", f.Name)
 	if s.after != "" {
 		b.WriteString("    mrl_check_caches(t);" + strings.ReplaceAll(s.after, "\n    ", "\n") + "\n")
 	}

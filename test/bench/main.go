@@ -2,7 +2,7 @@
 // A B A B …, so that whatever else the machine does hits all alike. It prints medians, and the spread as
 // the range of the middle half. It is no test: nothing fails because a figure is bad.
 //
-//	bench [BUILD-DIRECTORY]
+//	bench [BUILD-DIRECTORY [PART]]
 package main
 
 import (
@@ -50,11 +50,23 @@ func main() {
 			fmt.Printf("%s is not installed: left out\n", m.name)
 			continue
 		}
-		b.calls(m)
-		b.finalize(m)
+		if part("calls") {
+			b.calls(m)
+		}
+		if part("paths") {
+			b.paths(m)
+		}
+		if part("finalize") {
+			b.finalize(m)
+		}
 	}
-	mergeLevels()
+	if part("merge") {
+		mergeLevels()
+	}
 }
+
+// part tells whether a part of the measurements is wanted.
+func part(name string) bool { return len(os.Args) < 3 || os.Args[2] == name }
 
 func check(err error) {
 	if err != nil {

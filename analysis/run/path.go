@@ -1,0 +1,79 @@
+package run
+
+import (
+	"slices"
+	"strings"
+
+	"marple/analysis/words"
+)
+
+// Label is a node's name with the place where it was called: "exchange (step.c:12)".
+func (n *Node) Label() string { return withSite(n.Name, n.Site) }
+
+// LabelIn is Label in at most width columns: the name is shortened, the place is not.
+func (n *Node) LabelIn(width int) string {
+	if n.Site == "" {
+		return words.Fit(words.Name(n.Name, width), width)
+	}
+	return words.Fit(withSite(words.Name(n.Name, width-words.Width(n.Site)-3), n.Site), width)
+}
+
+func withSite(name, site string) string {
+	if site == "" {
+		return name
+	}
+	return name + " (" + site + ")"
+}
+
+// Paths knows what is above each node of a run.
+type Paths struct{ parents map[*Node]*Node }
+
+// Paths looks at all trees of the run once.
+func (r *Run) Paths() *Paths {
+	p := &Paths{map[*Node]*Node{}}
+	for _, root := range r.CallGraph {
+		root.Walk(func(n *Node, _ int) bool {
+			for _, c := range n.Children {
+				p.parents[c] = n
+			}
+			return true
+		})
+	}
+	return p
+}
+
+// Parent is the node above; nil above a root.
+func (p *Paths) Parent(n *Node) *Node { return p.parents[n] }
+
+// Steps are the parts of a node's path for people, the innermost first: what was called and where, with the
+// functions that were inlined on the way.
+func (p *Paths) Steps(n *Node) []string {
+	var steps []string
+	for ; n != nil && p.parents[n] != nil; n = p.parents[n] {
+		steps = append(append(steps, n.Label()), n.inlinedSteps()...)
+	}
+	return steps
+}
+
+func (n *Node) inlinedSteps() []string {
+	var steps []string
+	for _, i := range n.Inlined {
+		site := "inlined"
+		if i.Site != "" {
+			site = i.Site + ", inlined"
+		}
+		steps = append(steps, withSite(i.Function, site))
+	}
+	return steps
+}
+
+// Path is a node's path in one line: "MPI_Send (halo.c:33) in exchange (step.c:12) in step (main.c:7) in main". Of
+// long paths the middle is left out.
+func (p *Paths) Path(n *Node) string {
+	const most, inner = 9, 7
+	steps := p.Steps(n)
+	if len(steps) > most {
+		steps = slices.Concat(steps[:inner], []string{"…"}, steps[len(steps)-1:])
+	}
+	return strings.Join(steps, " in ")
+}

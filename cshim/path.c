@@ -1,0 +1,326 @@
+#include "path.h"
+#include "shield.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* Frames above `main`, or above the function a thread was started with: the C library's, and _start. */
+#define FOLDED 3u
+
+struct mrl_frame {
+    uint32_t module;
+    uint32_t words;    /* that the walk depended on when it had left this frame */
+    uint64_t function; /* offset of its beginning in the module */
+    uint64_t offset;   /* of where it goes on */
+    uintptr_t top, ra; /* its upper end, where its function returns to */
+};
+
+enum { UNSEEN, ORDINARY, SYSTEM, LAYER };
+static _Atomic uint8_t kinds[MRL_MODULES_MAX];
+
+static uint32_t frame_limit(void)
+{
+    return (uint32_t)mrl.settings.callpath;
+}
+
+/* Whether a file is one of the libraries whose names were given; a star at the end stands for anything. */
+static bool is_layer(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *end = strstr(name, ".so");
+    size_t length = end ? (size_t)(end - name) : strlen(name);
+    for (const char *const *layer = mrl.layers; layer && *layer; layer++) {
+        size_t n = strlen(*layer);
+        bool open = n && (*layer)[n - 1] == '*';
+        if (open ? length >= n - 1 && memcmp(name, *layer, n - 1) == 0 : length == n && memcmp(name, *layer, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Where programs and threads begin is in these functions' modules. */
+static void find_system(void)
+{
+    static const char *const functions[] = {"__libc_start_main", "pthread_exit", "clone"};
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        uint64_t offset;
+        void *function = dlsym(RTLD_DEFAULT, functions[i]);
+        uint32_t module = function ? mrl_module((uintptr_t)function, &offset) : MRL_NONE;
+        if (module < MRL_MODULES_MAX)
+            atomic_store_explicit(&kinds[module], SYSTEM, memory_order_relaxed);
+    }
+}
+
+static MRL_COLD uint8_t find_kind(uint32_t module)
+{
+    uint8_t kind = is_layer(mrl_text(mrl_module_at(module)->path)) ? LAYER : ORDINARY;
+    atomic_store_explicit(&kinds[module], kind, memory_order_relaxed);
+    return kind;
+}
+
+static uint8_t kind_of(uint32_t module)
+{
+    if (module >= MRL_MODULES_MAX)
+        return ORDINARY;
+    uint8_t kind = atomic_load_explicit(&kinds[module], memory_order_relaxed);
+    return kind ? kind : find_kind(module);
+}
+
+static void find_stack(struct mrl_paths *p)
+{
+    pthread_attr_t attributes;
+    void *low;
+    size_t size;
+    p->low = p->high = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes))
+        return;
+    if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
+        p->low = (uintptr_t)low;
+        p->high = (uintptr_t)low + size;
+    }
+    pthread_attr_destroy(&attributes);
+}
+
+bool mrl_paths_begin(struct mrl_thread *t)
+{
+    uint32_t limit = frame_limit();
+    struct mrl_paths *p = t->paths;
+    if (p) {
+        /* Another thread's stack may be smaller: what was remembered must not be looked at. */
+        for (uint32_t i = 0; i < 2 * MRL_PATHS; i++)
+            p->paths[i].key = 0;
+    } else {
+        /* A frame costs one word, its return address; where frame pointers are used two. */
+        size_t words = limit > 1 ? 2 * limit + 8 : 0, each = words * sizeof(struct mrl_stacked);
+        size_t fixed = (sizeof *p + 63) & ~(size_t)63, frames = (limit + FOLDED + 1) * sizeof(struct mrl_frame);
+        char *memory = mmap(NULL, fixed + 2 * MRL_PATHS * each + frames, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED)
+            return false;
+        p = (struct mrl_paths *)memory;
+        p->words = (uint32_t)words;
+        for (uint32_t i = 0; i < 2 * MRL_PATHS; i++)
+            p->paths[i].words = (struct mrl_stacked *)(memory + fixed + i * each);
+        p->frames = (struct mrl_frame *)(memory + fixed + 2 * MRL_PATHS * each);
+        p->code_mask = limit > 0 ? UINTPTR_MAX : 0;
+        p->stack_mask = limit > 1 ? UINTPTR_MAX : 0;
+        t->paths = p;
+    }
+    p->anchor = p->beyond = 0;
+    struct mrl_shield shield;
+    mrl_shield(&shield);
+    if (limit > 0)
+        mrl_unwind_refresh();
+    if (limit > 1 && t->index == 0)
+        find_system();
+    if (limit > 1)
+        find_stack(p);
+    mrl_unshield(&shield);
+    return true;
+}
+
+static uint64_t identity(const struct mrl_frame *f)
+{
+    return (uint64_t)f->module << 48 ^ f->function;
+}
+
+static bool is_frame(const struct mrl_anchor *a, const struct mrl_frame *f)
+{
+    return a->top == f->top && a->ra == f->ra && a->function == identity(f);
+}
+
+/*
+ * The anchor at the upper end of this frame, of the innermost region or function that is open: the frame itself,
+ * or one that was there before it. A function in whose place there is another one now was left by longjmp.
+ */
+static const struct mrl_anchor *at_anchor(const struct mrl_paths *p, uint32_t *depth, const struct mrl_frame *f)
+{
+    for (; *depth > 0; --*depth) {
+        const struct mrl_anchor *a = p->anchors[*depth - 1], *end = a + MRL_ANCHORS;
+        while (a < end && a->top != f->top)
+            a++;
+        if (a == end || !f->top)
+            return NULL;
+        if (!p->functions[*depth - 1] || is_frame(a, f))
+            return a;
+    }
+    return NULL;
+}
+
+/* How a walk ended, and where. */
+struct end {
+    enum { WHOLE, ANCHORED, UNKNOWN, LIMITED } how;
+    uint32_t count; /* frames, the one it ended at included */
+    const struct mrl_anchor *anchor;
+    uint32_t depth; /* of the region or function that the walk was in */
+};
+
+/* Lists frames from the innermost outwards, but for those of the MPI library's own layers. */
+static struct end collect(struct mrl_thread *t)
+{
+    struct mrl_paths *p = t->paths;
+    struct mrl_walk *w = &p->walk;
+    struct end end = {.how = LIMITED, .depth = t->depth};
+    while (end.depth > 0 && p->functions[end.depth - 1] && p->anchors[end.depth - 1][0].top <= w->base)
+        end.depth--; /* left by longjmp: its frame is below this one */
+    /* A stack that is not the thread's own may end anywhere. */
+    bool known_stack = w->base >= p->low && w->base < p->high;
+    while (end.count < frame_limit() + FOLDED) {
+        const struct mrl_rule *rule = mrl_rule(&p->unwinder, w->pc, w->interrupted);
+        struct mrl_frame *f = &p->frames[end.count];
+        *f = (struct mrl_frame){.module = rule->module, .function = rule->offset - rule->into, .offset = rule->offset};
+        bool layer = end.count == 0 && kind_of(rule->module) == LAYER;
+        end.count += !layer;
+        if (rule->flags & MRL_RULE_LAST) {
+            end.how = WHOLE;
+            break;
+        }
+        if (!known_stack || !mrl_walk_step(w, &p->unwinder, rule)) {
+            end.how = w->pc ? UNKNOWN : WHOLE;
+            break;
+        }
+        f->top = w->value[MRL_SP];
+        f->ra = w->pc;
+        f->words = w->count;
+        if (!layer && (end.anchor = at_anchor(p, &end.depth, f))) {
+            end.how = ANCHORED;
+            break;
+        }
+    }
+    return end;
+}
+
+/* How many are left without the frames above `main`, or above the function that a thread began with. */
+static uint32_t fold(const struct mrl_frame *frames, uint32_t n)
+{
+    if (n >= 2 && kind_of(frames[n - 1].module) != SYSTEM && kind_of(frames[n - 2].module) == SYSTEM)
+        n--; /* _start */
+    for (int i = 0; i < 2 && n > 0 && kind_of(frames[n - 1].module) == SYSTEM; i++)
+        n--;
+    return n;
+}
+
+/* The first anchors of a region that begins: frames of the walk, then those of the region that it is in. */
+static void set_anchors(const struct mrl_paths *p, struct mrl_anchor *anchors, const struct end *end)
+{
+    const struct mrl_anchor *last = end->anchor ? &p->anchors[end->depth - 1][MRL_ANCHORS - 1] : NULL;
+    uint32_t n = 0;
+    for (; n < MRL_ANCHORS && n < end->count; n++)
+        anchors[n] = (struct mrl_anchor){p->frames[n].top, p->frames[n].ra, identity(&p->frames[n])};
+    for (const struct mrl_anchor *a = end->anchor; n < MRL_ANCHORS && a && a < last; n++)
+        anchors[n] = *++a;
+    for (; n < MRL_ANCHORS; n++)
+        anchors[n] = (struct mrl_anchor){0};
+}
+
+static uint32_t frame_node(uint32_t parent, const struct mrl_frame *f, const struct mrl_frame *caller)
+{
+    struct mrl_node node = {.parent = parent, .kind = MRL_NODE_FRAME, .key = f->function, .name = f->module};
+    if (caller) {
+        node.site_module = caller->module;
+        node.site = caller->offset;
+    }
+    return mrl_node(&node);
+}
+
+/*
+ * The frames of a path below the innermost open region: its node, and in *site the frame that made the call.
+ * A region's frame, if it still exists, is above the region, and what it calls below.
+ */
+static uint32_t frames_node(struct mrl_thread *t, struct mrl_path *path, struct mrl_anchor *anchors, struct mrl_caller caller,
+                            struct mrl_frame *site)
+{
+    struct mrl_paths *p = t->paths;
+    struct mrl_walk *w = &p->walk;
+    w->high = p->high;
+    w->slots = path->words;
+    w->room = p->words;
+    mrl_walk_begin(w, caller.pc, caller.sp, caller.fp);
+    struct end end = collect(t);
+    if (w->wanting && mrl_walk_from_here(w, &p->unwinder, caller.sp))
+        end = collect(t);
+
+    uint32_t n = end.count, limit = frame_limit(), node = end.depth < t->depth ? t->open[end.depth].outer : t->where;
+    struct mrl_frame beside, *outside = NULL; /* the frame that called the last of these */
+    if (end.how == WHOLE) {
+        n = fold(p->frames, n);
+        if (n > 0 && n < end.count)
+            w->count = p->frames[n - 1].words;
+    } else if (end.how == ANCHORED) {
+        const struct mrl_frame *f = &p->frames[n - 1];
+        if (is_frame(end.anchor, f)) {
+            outside = &p->frames[--n];
+        } else {
+            const struct mrl_rule *rule = mrl_rule(&p->unwinder, w->pc, w->interrupted);
+            beside = (struct mrl_frame){.module = rule->module, .offset = rule->offset};
+            outside = &beside;
+        }
+    }
+    if (anchors)
+        set_anchors(p, anchors, &end);
+    path->count = w->count;
+    if (n > limit || end.how >= UNKNOWN) {
+        node = mrl_node(&(struct mrl_node){.parent = node, .kind = MRL_NODE_CUT, .key = n <= limit && end.how == UNKNOWN});
+        n = n < limit ? n : limit;
+        outside = NULL;
+    }
+    for (uint32_t i = n; i-- > 0;)
+        node = frame_node(node, &p->frames[i], i + 1 < n ? &p->frames[i + 1] : outside);
+    *site = n ? p->frames[0] : outside ? *outside : (struct mrl_frame){0};
+    return node;
+}
+
+/* With a depth of one: the function alone, wherever it was called. */
+static uint32_t function_node(struct mrl_thread *t, struct mrl_caller caller, struct mrl_frame *site)
+{
+    const struct mrl_rule *rule = mrl_rule(&t->paths->unwinder, caller.pc, false);
+    *site = (struct mrl_frame){.module = rule->module, .function = rule->offset - rule->into, .offset = rule->offset};
+    return frame_node(t->where, site, NULL);
+}
+
+MRL_COLD struct mrl_path *mrl_path_walk(struct mrl_thread *t, uint64_t event, const void *name, struct mrl_caller caller,
+                                        const struct mrl_node *leaf)
+{
+    uint64_t begin = mrl_now();
+    struct mrl_paths *p = t->paths;
+    struct mrl_frame site = {0};
+    struct mrl_node made = *leaf;
+    struct mrl_anchor *anchors = NULL;
+    struct mrl_path *path = mrl_path_place(p, event, name, caller.pc, caller.sp);
+    uint8_t *older = &p->older[(path - p->paths) / 2];
+    path += *older;
+    *older = !*older;
+    path->key = 0;
+    path->sp = caller.sp & p->stack_mask;
+    path->where = t->where | (uint64_t)atomic_load_explicit(&mrl_generation, memory_order_relaxed) << 32;
+    path->anchor = p->anchor;
+    path->count = 0;
+    p->walk.loose = p->walk.used_fp = false;
+    if (event >= MRL_EVENT_REGION) {
+        struct mrl_beginning *b = &p->beginnings[path - p->paths];
+        b->name = name;
+        anchors = b->anchors;
+        anchors[0].top = 0;
+    }
+
+    bool function = event == MRL_EVENT_FUNCTION, own = false;
+    made.parent = t->where;
+    if (p->stack_mask) {
+        made.parent = frames_node(t, path, anchors, caller, &site);
+        own = function && made.parent != t->where && site.function + (caller.pc - (uintptr_t)name) == site.offset;
+    } else if (p->code_mask && !anchors) {
+        made.parent = function_node(t, caller, &site);
+    }
+    if (event != MRL_EVENT_REGION) {
+        made.site_module = site.module;
+        made.site = site.offset;
+    }
+    path->node = own ? made.parent : mrl_node(&made);
+    path->fp = caller.fp;
+    path->fp_mask = p->walk.used_fp ? UINTPTR_MAX : 0;
+    if (!p->walk.loose)
+        path->key = (caller.pc & p->code_mask) | event << 48;
+    mrl_own(t, mrl_now() - begin);
+    return path;
+}

@@ -1,0 +1,108 @@
+/*
+ * Call paths: which node of the path table an event belongs to, from the stack at its call.
+ *
+ * Walking the stack takes hundreds of nanoseconds, so each thread remembers walks by what they began with,
+ * together with every word of the stack that they depended on: as long as all of those hold the same values,
+ * the same walk would give the same path.
+ */
+#ifndef MRL_PATH_H
+#define MRL_PATH_H
+
+#include "shim.h"
+#include "unwind.h"
+
+/* Where a function that called us goes on, and what its stack and frame pointers are then. */
+struct mrl_caller {
+    uintptr_t pc, sp, fp;
+};
+
+/* For functions that are called from outside; not for what is inlined into them. */
+#define MRL_CALLER                                                                               \
+    ((struct mrl_caller){(uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)), \
+                         (uintptr_t)__builtin_dwarf_cfa(), *(const uintptr_t *)__builtin_frame_address(0)})
+
+/* What an event is, beside the numbers of MPI functions. */
+enum { MRL_EVENT_REGION = 0xfffe, MRL_EVENT_FUNCTION = 0xffff };
+
+/* A frame that was there when a region began: its upper end, where its function returns to, and which it is. */
+struct mrl_anchor {
+    uintptr_t top, ra;
+    uint64_t function;
+};
+
+/* A region may be begun by functions made for that purpose, which have returned when the next event comes. */
+#define MRL_ANCHORS 4u /* such functions, inside each other, and the one that wanted the region */
+
+/* A walk, with what it began with and what it depended on. */
+struct mrl_path {
+    uint64_t key; /* pc, event in the top 16 bits; 0: unused */
+    uintptr_t sp;
+    uint64_t where;        /* innermost open region, generation of the modules in the upper half */
+    uintptr_t anchor;      /* of that region */
+    uintptr_t fp, fp_mask; /* what of the frame pointer matters: all or nothing */
+    struct mrl_stacked *words;
+    uint32_t count;
+    uint32_t node;
+};
+_Static_assert(sizeof(struct mrl_path) == 64, "a cache line");
+
+/* Of a walk for a region or function that begins. */
+struct mrl_beginning {
+    const void *name; /* or address of the function */
+    struct mrl_anchor anchors[MRL_ANCHORS];
+};
+
+#define MRL_PATHS_BITS 8 /* 2^8 pairs of places; a walk that finds both of its places taken replaces the older */
+#define MRL_PATHS (1u << MRL_PATHS_BITS)
+
+struct mrl_frame;
+
+/* One thread's. Private memory: nothing in it is of use to a reader. */
+struct mrl_paths {
+    uintptr_t code_mask, stack_mask; /* what of a caller tells paths apart */
+    uintptr_t anchor;                /* the first one's top of the innermost open region, 0 if there is none */
+    uintptr_t low, high;             /* the thread's stack */
+    uint32_t words;                  /* that a walk may depend on, to be remembered */
+    struct mrl_frame *frames;
+    _Alignas(64) struct mrl_path paths[2 * MRL_PATHS];
+    struct mrl_beginning beginnings[2 * MRL_PATHS];
+    uint8_t older[MRL_PATHS]; /* of each pair: the one to replace */
+    struct mrl_anchor anchors[MRL_DEPTH][MRL_ANCHORS]; /* of open regions and functions */
+    const void *functions[MRL_DEPTH]; /* NULL for regions */
+    uintptr_t beyond; /* top of the first function that found no room among these, 0 if there is none */
+    struct mrl_walk walk;
+    struct mrl_unwinder unwinder;
+};
+
+/* Makes what a thread needs to have call paths. False: there is no memory. */
+bool mrl_paths_begin(struct mrl_thread *t);
+
+/* Walks the stack, and makes the node of an event from `leaf`: kind, key, name, op and flags. */
+struct mrl_path *mrl_path_walk(struct mrl_thread *t, uint64_t event, const void *name, struct mrl_caller caller,
+                               const struct mrl_node *leaf);
+
+/* The first of the two places that a walk is remembered in. */
+static inline __attribute__((always_inline)) struct mrl_path *
+mrl_path_place(struct mrl_paths *p, uint64_t event, const void *name, uintptr_t pc, uintptr_t sp)
+{
+    uint64_t x = (pc & p->code_mask) ^ event << 48 ^ (sp & p->stack_mask) << 8 ^ (uintptr_t)name << 12;
+    return &p->paths[(x * UINT64_C(0x9e3779b97f4a7c15) >> (64 - MRL_PATHS_BITS)) * 2];
+}
+
+/* Whether a place holds a walk that would go the same way again. */
+static inline __attribute__((always_inline)) bool
+mrl_path_holds(const struct mrl_thread *t, const struct mrl_path *path, uint64_t event, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+    const struct mrl_paths *p = t->paths;
+    uint64_t where = t->where | (uint64_t)atomic_load_explicit(&mrl_generation, memory_order_relaxed) << 32;
+    sp &= p->stack_mask;
+    if (unlikely((path->key ^ ((pc & p->code_mask) | event << 48)) | (path->sp ^ sp) | (path->where ^ where) | (path->anchor ^ p->anchor)))
+        return false;
+    uintptr_t changed = (path->fp ^ fp) & path->fp_mask;
+    const struct mrl_stacked *word = path->words, *end = word + path->count;
+    for (; word < end; word++)
+        changed |= *(const uintptr_t *)(sp + word->at) ^ word->value;
+    return likely(!changed);
+}
+
+#endif
