@@ -39,7 +39,7 @@ var waitFacts = map[string]struct {
 		"Balance the last phase: the others have nothing left to do.", true},
 }
 
-// waitStates: what ranks wait for each other, per pattern.
+// waitStates: what ranks wait for each other, by the pattern that costs most; `marple waits` has them all.
 func waitStates(f *facts, imbalanced bool) []run.Finding {
 	w := f.r.Waits
 	if w == nil {
@@ -77,8 +77,6 @@ func waitStates(f *facts, imbalanced bool) []run.Finding {
 		finding.Evidence = []run.Evidence{
 			evidence("waiting", lost/f.core, LeastShare, "share", "%.0f %% of the core time is spent waiting so, in %s",
 				100*lost/f.core, words.Count(p.Instances, "call", "calls")),
-			evidence("longest-wait", seconds(site.Longest), 0, "s", "longest wait %s; waited for: %s",
-				words.Duration(seconds(site.Longest)), site.ForWhere),
 		}
 		if delay != nil {
 			all := seconds(delay.Direct + delay.Passed)
@@ -89,8 +87,10 @@ func waitStates(f *facts, imbalanced bool) []run.Finding {
 		if f.crowded {
 			finding.Confidence = "medium"
 		}
-		list = append(list, *finding)
 		f.explained += lost
+		if len(list) == 0 || finding.Seconds > list[0].Seconds {
+			list = []run.Finding{*finding}
+		}
 	}
 	return list
 }

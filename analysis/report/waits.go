@@ -25,8 +25,7 @@ func (w *writer) waits() {
 	w.block("Waiting      ", "             ", strings.Join(parts, ", "))
 	if len(t.Delays) > 0 {
 		d := t.Delays[0]
-		w.block("  because of ", "             ", fmt.Sprintf("%s, mostly on rank %d (%s of the waiting)", d.Where, d.PerRank[0].Rank,
-			words.Percent(float64(d.Direct+d.Passed)/float64(t.Ns))))
+		w.row(d.Where, "  %4s of it because of rank %d: ", words.Percent(float64(d.Direct+d.Passed)/float64(t.Ns)), d.PerRank[0].Rank)
 	}
 }
 

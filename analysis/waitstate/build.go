@@ -97,7 +97,7 @@ type builder struct {
 	clock  callgraph.CommonClock
 	places *callgraph.Places
 	paths  map[callgraph.ID]uint32
-	comms  map[uint16]int // index of Rank.Comms; -1: too small, or not known
+	comms  map[uint16]int // see comm
 
 	thread  uint16
 	main    bool
@@ -283,22 +283,28 @@ func (b *builder) collective(node *callgraph.Node, comm uint16, root int32, at, 
 	}
 }
 
-// comm is the index of a communicator of several ranks in Rank.Comms, or -1.
+// What comm answers where there is nothing to replay.
+const (
+	notKnown = -1 // whose members are not known, or an intercommunicator
+	alone    = -2 // has one rank only
+)
+
+// comm is the index of a communicator in Rank.Comms, or one of the above.
 func (b *builder) comm(raw uint16) int {
 	i, ok := b.comms[raw]
 	if ok {
-		if i < 0 {
+		if i == notKnown {
 			b.r.Lost.Uncovered++
 		}
-		return max(i, -1)
+		return i
 	}
-	i = -2 // has one rank only
+	i = alone
 	comms := b.p.Comms()
 	switch {
 	case raw == 0 || int(raw) >= len(comms):
-		i = -1
+		i = notKnown
 	case comms[raw].Flags&event.CommInter != 0 || comms[raw].Flags&event.CommMembers == 0:
-		i = -1
+		i = notKnown
 	case comms[raw].Size > 1:
 		c := &comms[raw]
 		i = len(b.r.Comms)
