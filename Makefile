@@ -5,7 +5,7 @@
 #   make test    everything a contributor runs; installs what is missing through apt where it can
 #   make lint    formatting, vet, staticcheck, who may use whom, C warnings
 #   make bench   what measuring costs, side by side with running bare
-#   make schema  write the JSON Schema of run.json anew
+#   make schema  write the JSON Schemas of run.json and of model files anew
 #
 # CI=1 makes a missing tool or MPI an error instead of a skipped suite.
 
@@ -22,7 +22,7 @@ OBJECTS := $(SHIM_C:%.c=$(BUILD)/obj/%.o) $(PMPI_C:%.c=$(BUILD)/obj/%.o) $(GEN_C
 HEADERS := $(wildcard cshim/*.h cshim/include/*.h pmpi/*.h) $(GEN)/settings.gen.h $(GEN)/functions.gen.h
 SHIM_FLAGS = -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -ftls-model=initial-exec $(WARN) $(CFLAGS) -I$(GEN) -Icshim -Ipmpi
 
-GO_SOURCES := $(shell find analysis bridge cmd -name '*.go' -not -name '*_test.go') go.mod go.sum analysis/run/schema.json
+GO_SOURCES := $(shell find analysis bridge cmd -name '*.go' -not -name '*_test.go') go.mod go.sum analysis/run/schema.json analysis/model/schema.json
 GO_C       := cshim/core.h
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
@@ -99,6 +99,7 @@ bench: build
 
 schema:
 	go run ./analysis/run/schemagen ./analysis/run analysis/run/schema.json
+	go run ./analysis/run/schemagen ./analysis/model analysis/model/schema.json
 
 clean:
 	rm -rf $(BUILD)

@@ -355,6 +355,7 @@ struct mrl_header {
     _Atomic uint64_t nodes_lost, comms_lost, strings_lost, members_lost, threads_lost, requests_lost;
     _Atomic uint64_t statuses_lost; /* completions whose status was not filled in: their bytes are not known */
     char host_name[64], program[128], library[256], mpi_name[32];
+    char params[1024]; /* name=number,...: what the user says of the run */
 };
 
 #define MRL_HEADER_SIZE 4096u

@@ -50,6 +50,7 @@ static void identify(struct mrl_header *h)
     path[n > 0 ? n : 0] = 0;
     const char *name = strrchr(path, '/');
     snprintf(h->program, sizeof h->program, "%s", name ? name + 1 : path);
+    snprintf(h->params, sizeof h->params, "%s", mrl.settings.params);
     cpu_set_t cpus;
     if (sched_getaffinity(0, sizeof cpus, &cpus) == 0)
         memcpy(h->cpus, &cpus, sizeof h->cpus < sizeof cpus ? sizeof h->cpus : sizeof cpus);

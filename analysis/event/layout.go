@@ -259,6 +259,7 @@ type Header struct {
 	Program                                                                   [128]byte
 	Library                                                                   [256]byte
 	MPIName                                                                   [32]byte
+	Params                                                                    [1024]byte
 }
 
 const (

@@ -191,3 +191,36 @@ func (b *builder) derivative(e *Expr, by string) *Expr {
 	}
 	return newNumber(0)
 }
+
+// Simplify leaves out what changes nothing: zeros that are added, ones that multiply, first powers.
+func (e *Expr) Simplify() *Expr {
+	if e.operation == nil {
+		return e
+	}
+	args := make([]*Expr, len(e.args))
+	for i, a := range e.args {
+		args[i] = a.Simplify()
+	}
+	b := &builder{}
+	switch e.operation {
+	case opAdd:
+		sum := newNumber(0)
+		for _, a := range args {
+			sum = b.plus(sum, a)
+		}
+		return sum
+	case opMultiply:
+		product := newNumber(1)
+		for _, a := range args {
+			product = b.times(product, a)
+		}
+		return product
+	case opPower:
+		if args[1].isNumber() && args[1].value == 1 {
+			return args[0]
+		}
+	}
+	changed := *e
+	changed.args = args
+	return &changed
+}

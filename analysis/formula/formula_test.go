@@ -221,6 +221,13 @@ func TestBindAndRound(t *testing.T) {
 	require.Equal(t, "0.3333333333333333 - 2.00000001*n^2", bound.String())
 	require.Equal(t, "0.3333 - 2*n^2", bound.Round(4).String())
 	require.Equal(t, "c0 + c1*n^2", e.String())
+	for text, want := range map[string]string{
+		"0 + 1*n^2": "n^2", "3*n^1 - 0": "3*n", "0*n": "0", "a + (b + 0)": "a + b", "if(n < 0 + 2, 1*1, n)": "if(n < 2, 1, n)",
+	} {
+		e, err := Parse(text)
+		require.NoError(t, err)
+		require.Equal(t, want, e.Simplify().String())
+	}
 }
 
 // expressions draws any expression of up to some depth.

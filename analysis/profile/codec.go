@@ -142,6 +142,7 @@ func (c *coder) profile(p *Profile) {
 	c.text(&p.Program)
 	c.text(&p.Library)
 	c.text(&p.MPI)
+	c.text(&p.Params)
 	number(c, &p.Threads)
 	number(c, &p.Clocks)
 	number(c, &p.Begun)

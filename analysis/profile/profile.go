@@ -35,6 +35,7 @@ type Profile struct {
 	Program string
 	Library string // the MPI library's own description
 	MPI     string // the family it was recognised as
+	Params  string // name=number,...: what the user says of the run
 	Threads uint8  // thread level: 0 single to 3 multiple
 	Clocks  uint8  // bit set of event.ClockTSC, ...
 	Begun   uint64 // wall clock, nanoseconds since 1970, of the first rank to start
@@ -136,7 +137,7 @@ func text(b []byte) string {
 func FromProcess(p *event.Process) *Profile {
 	h := p.Header()
 	profile := &Profile{
-		World: max(h.Ranks, 1), Program: text(h.Program[:]), Library: text(h.Library[:]), MPI: text(h.MPIName[:]),
+		World: max(h.Ranks, 1), Program: text(h.Program[:]), Library: text(h.Library[:]), MPI: text(h.MPIName[:]), Params: text(h.Params[:]),
 		Threads: uint8(h.ThreadLevel), Clocks: 1 << (h.ClockKind & 7), Begun: h.First.WallNs,
 		Hosts: []Host{{ID: h.Host, Name: text(h.HostName[:]), Ranks: 1, CPUs: h.CPUs}},
 		Graph: *callgraph.FromProcess(p),
@@ -360,7 +361,7 @@ func compareRun(a, b event.Run) int {
 func Merge(a, b *Profile) *Profile {
 	m := &Profile{
 		World: max(a.World, b.World), Program: leastText(a.Program, b.Program), Library: leastText(a.Library, b.Library),
-		MPI: leastText(a.MPI, b.MPI), Threads: max(a.Threads, b.Threads), Clocks: a.Clocks | b.Clocks,
+		MPI: leastText(a.MPI, b.MPI), Params: leastText(a.Params, b.Params), Threads: max(a.Threads, b.Threads), Clocks: a.Clocks | b.Clocks,
 		Begun: min(a.Begun, b.Begun), Pairs: a.Pairs + b.Pairs, Lost: a.Lost.plus(b.Lost),
 	}
 	m.Totals = stat.MergeSorted(a.Totals, b.Totals, func(x, y Total) int { return cmp.Compare(x.Rank, y.Rank) }, nil)

@@ -11,6 +11,7 @@ import (
 	"marple/analysis/callgraph"
 	"marple/analysis/event"
 	"marple/analysis/profile"
+	"marple/analysis/setting"
 	"marple/analysis/stat"
 	"marple/analysis/symbol"
 	"marple/analysis/words"
@@ -39,6 +40,8 @@ func New(p *profile.Profile, names Namer) *Run {
 		WallNs: p.Sum(func(t profile.Total) uint64 { return t.Wall }).Max,
 		InitNs: p.Sum(func(t profile.Total) uint64 { return t.Init }).Max,
 	}
+	parameters, wrong := setting.ParsePairs(p.Params)
+	r.Parameters = parameters
 	for _, h := range p.Hosts {
 		r.Hosts = append(r.Hosts, Host{h.Name, int(h.Ranks), h.Cores()})
 	}
@@ -54,6 +57,9 @@ func New(p *profile.Profile, names Namer) *Run {
 	r.Waits = b.waits(r)
 	r.Conditions = conditions(r)
 	r.NotSeen = b.notSeen(r)
+	if wrong != nil {
+		r.NotSeen = append(r.NotSeen, Note{"params", fmt.Sprintf("the run's parameters could not be read: %v", wrong), 0})
+	}
 	return r
 }
 

@@ -1,7 +1,7 @@
 // Package run is a measured run as it is stored and shown: run.json in the run directory. What MPI_Finalize
 // does and what `marple report` does later works on this and nothing else.
 //
-// It may use profile, callgraph, event, stat and symbol; it holds no state.
+// It may use profile, callgraph, event, setting, stat and symbol; it holds no state.
 //
 // Invariant: whatever is written can be read again and gives the same report; what this version does not
 // know is refused, not guessed.
@@ -33,6 +33,9 @@ type Run struct {
 	Hosts       []Host    `json:"hosts"`
 	WallNs      uint64    `json:"wall_ns"` // from when all had left MPI_Init to when all had entered MPI_Finalize
 	InitNs      uint64    `json:"init_ns"` // longest MPI_Init
+
+	// Parameters of the run that the user gave, such as the size of the problem.
+	Parameters map[string]float64 `json:"parameters,omitempty"`
 
 	Efficiency Efficiency `json:"efficiency"`
 	Findings   []Finding  `json:"findings"`

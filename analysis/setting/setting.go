@@ -8,9 +8,11 @@ package setting
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Kind says what values a setting takes.
@@ -20,6 +22,7 @@ const (
 	Text   Kind = iota // any text
 	Number             // a whole number within bounds
 	Choice             // one of a few words
+	Pairs              // name=number, separated by commas
 )
 
 // Setting describes one setting. Preset is its value when nobody says otherwise.
@@ -55,6 +58,8 @@ var Table = []Setting{
 		Doc: "keep the ranks' raw record files in the run directory"},
 	{Key: "families", Kind: Text, Value: "FILE",
 		Doc: "families of implementations to choose from when the program ends (see marple select --help)"},
+	{Key: "params", Kind: Pairs, Value: "NAME=NUMBER,...",
+		Doc: "parameters of this run, such as the size of the problem, for marple fit"},
 	{Key: "core", Kind: Text, Value: "FILE",
 		Doc: "analysis core to open (preset: libmarple-core.so beside libmarple.so)"},
 }
@@ -85,6 +90,8 @@ func (s Setting) Expected() string {
 		return strings.Join(append(slices.Clone(s.Choices), fmt.Sprintf("a whole number from %d to %d", least, s.Most)), ", ")
 	case Choice:
 		return "one of " + strings.Join(s.Choices, ", ")
+	case Pairs:
+		return fmt.Sprintf("up to %d of name=number, separated by commas", MaxPairs)
 	}
 	return "a text"
 }
@@ -104,10 +111,47 @@ func (s Setting) Check(value string) error {
 			}
 		}
 		return fmt.Errorf("%s: %q: expected %s", s.Key, value, s.Expected())
+	case Pairs:
+		if _, err := ParsePairs(value); err != nil {
+			return fmt.Errorf("%s: %w", s.Key, err)
+		}
 	case Text:
 		if strings.ContainsRune(value, 0) || len(value) > 1000 {
 			return fmt.Errorf("%s: expected a text of at most 1000 bytes", s.Key)
 		}
 	}
 	return nil
+}
+
+// MaxPairs is how many pairs a setting of that kind may have.
+const MaxPairs = 16
+
+// ParsePairs reads name=number, separated by commas. Names are words of at most 64 bytes; numbers are finite.
+func ParsePairs(value string) (map[string]float64, error) {
+	if strings.TrimSpace(value) == "" {
+		return nil, nil
+	}
+	pairs := map[string]float64{}
+	if len(value) > 1000 {
+		return nil, fmt.Errorf("expected a text of at most 1000 bytes")
+	}
+	for _, pair := range strings.Split(value, ",") {
+		name, number, ok := strings.Cut(pair, "=")
+		name = strings.TrimSpace(name)
+		v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		switch _, twice := pairs[name]; {
+		case !ok || name == "" || len(name) > 64 || strings.ContainsFunc(name, isNoName) || err != nil || math.IsNaN(v) || math.IsInf(v, 0):
+			return nil, fmt.Errorf("%q: expected name=number", pair)
+		case twice:
+			return nil, fmt.Errorf("%q: %s has a value already", pair, name)
+		case len(pairs) == MaxPairs:
+			return nil, fmt.Errorf("expected at most %d parameters", MaxPairs)
+		}
+		pairs[name] = v
+	}
+	return pairs, nil
+}
+
+func isNoName(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '.' && r != '-'
 }

@@ -19,7 +19,7 @@ func main() {
 	b.WriteString("/* Generated from analysis/setting. */\n")
 	for _, s := range setting.Table {
 		switch s.Kind {
-		case setting.Text:
+		case setting.Text, setting.Pairs:
 			fmt.Fprintf(&b, "MRL_TEXT(%s, %q, %q)\n", s.Field(), s.Variable(), s.Preset)
 		case setting.Number:
 			fmt.Fprintf(&b, "MRL_NUMBER(%s, %q, %s, %d, %d, %s)\n", s.Field(), s.Variable(), s.Preset, s.Least, s.Most, names(s))

@@ -15,18 +15,18 @@ import (
 )
 
 // Stages of analysis, each of which may use those before it.
-var stages = []string{"stat", "setting", "words", "formula", "event", "callgraph", "waitstate", "profile", "symbol", "names", "run", "diagnosis", "report",
-	"selection/graph", "selection/prune", "selection/optimum", "selection", ""}
+var stages = []string{"stat", "setting", "words", "formula", "plot", "event", "callgraph", "waitstate", "profile", "symbol", "names", "run", "series",
+	"invocation", "model", "diagnosis", "report", "selection/graph", "selection/prune", "selection/optimum", "selection", ""}
 
 // Libraries that a room may use beside Go's own.
 var libraries = map[string][]string{
-	"analysis": {"gonum.org/v1/gonum", "github.com/goccy/go-json", "github.com/goccy/go-yaml", "github.com/ianlancetaylor/demangle"},
+	"analysis": {"gonum.org/v1/gonum", "github.com/goccy/go-json", "github.com/goccy/go-yaml", "github.com/ianlancetaylor/demangle", "github.com/parquet-go/parquet-go"},
 	"bridge":   {"github.com/mattn/go-pointer"},
 	"cmd":      {"github.com/spf13/cobra", "github.com/goccy/go-json", "github.com/goccy/go-yaml"},
 }
 
 // Generators run at build time and are part of nothing.
-var generators = []string{"cshim/gen", "pmpi/gen", "bridge/gen", "analysis/run/schemagen", "analysis/analysistest"}
+var generators = []string{"cshim/gen", "pmpi/gen", "bridge/gen", "analysis/run/schemagen", "analysis/analysistest", "analysis/model/modeltest"}
 
 type goPackage struct {
 	ImportPath string

@@ -1,0 +1,434 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"marple/analysis/formula"
+	"marple/analysis/invocation"
+	"marple/analysis/model"
+	"marple/analysis/plot"
+	"marple/analysis/report"
+	"marple/analysis/run"
+	"marple/analysis/series"
+	"marple/analysis/setting"
+)
+
+// fitFlags are what the user asks for.
+type fitFlags struct {
+	format, model, out, plot, name, family, form, machine string
+	responses, parameters, by, predict                    []string
+	confidence, least                                     float64
+	averageModes, negative, details                       bool
+}
+
+func fitCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "fit SOURCE...",
+		Short: "Model how measured times depend on parameters",
+		Long: `Finds a formula for mean and deviation, with intervals for every coefficient. SOURCE is one of
+
+    data.csv         a header line, columns of parameters, and the response in the last
+    RUN              a run directory: its components' invocations, and its MPI functions
+                     by message size
+    RUN RUN ...      runs that differ in the number of ranks, or in parameters that were
+                     recorded with marple exec --params n=1000: its call paths
+
+or, with --model FILE instead of a source, a model file that was written with -o or by hand.
+
+Families: ` + strings.Join(model.Families(), ", ") + `
+(pmnf is the performance model normal form: sums of n^a*log2(n)^b). The simplest that the
+samples support is chosen by cross-validation; a runner-up that is nearly as good is told.
+
+Model files are JSON (the output of --format json), or MathML if they are called .mml,
+.mathml or .xml. In a formula stand + - * / ^, exp, log (natural), log2, log10, sqrt, abs,
+min, max, floor, ceil, if(condition, then, else), parameters and machine parameters.`,
+		Example: `  marple fit data.csv --predict n=1000,2000
+  marple fit data.csv --response time --param n,p -o model.json --plot model.svg
+  marple fit marple-app-*/ --name solve
+  marple fit --model model.json --predict n=4000 --machine ghz=3.1`,
+	}
+	f := &fitFlags{}
+	as := format(c, "text", "json")
+	fl := c.Flags()
+	fl.StringVar(&f.model, "model", "", "use this model file instead of fitting")
+	fl.StringVarP(&f.out, "output", "o", "", "write the models to this file (.json, .mml)")
+	fl.StringVar(&f.plot, "plot", "", "draw points, curve and band into this SVG file; - draws in the terminal")
+	fl.StringSliceVar(&f.responses, "response", nil, "what to model: columns of a CSV file; time, mpi or compute of runs; wall, mpi or compute of invocations")
+	fl.StringSliceVar(&f.parameters, "param", nil, "parameters to model it by (preset: all)")
+	fl.StringSliceVar(&f.by, "by", nil, "columns of a CSV file whose values get models of their own")
+	fl.StringVar(&f.name, "name", "", "only what has this in its name")
+	fl.StringVar(&f.family, "family", "", "only this family; polynomial:2 is one of degree 2")
+	fl.StringVar(&f.form, "form", "", "fit this formula; names in it that are no parameters are coefficients")
+	fl.StringArrayVar(&f.predict, "predict", nil, "values of the parameters to predict for: n=100,200 or n=100,200,p=8")
+	fl.StringVar(&f.machine, "machine", "", "machine parameters for --model: name=number,...")
+	fl.Float64Var(&f.confidence, "confidence", 95, "percent of intervals")
+	fl.Float64Var(&f.least, "least", 1, "leave out call paths below this percentage of the time")
+	fl.BoolVar(&f.averageModes, "average-modes", false, "one model even where samples fall into several modes")
+	fl.BoolVar(&f.negative, "negative", false, "take negative responses as they are (preset: leave them out)")
+	fl.BoolVar(&f.details, "details", false, "show all details of many models")
+	c.Args = func(_ *cobra.Command, arguments []string) error {
+		switch {
+		case f.model != "" && len(arguments) > 0:
+			return usage("fit: expected either --model or something to fit, not both")
+		case f.model == "" && len(arguments) == 0:
+			return usage("fit: expected a CSV file or run directories, or --model FILE")
+		case f.machine != "" && f.model == "":
+			return usage("--machine: expected together with --model")
+		}
+		return nil
+	}
+	c.RunE = func(c *cobra.Command, arguments []string) error {
+		f.format = *as
+		return f.run(c, arguments)
+	}
+	return c
+}
+
+func (f *fitFlags) run(c *cobra.Command, arguments []string) error {
+	options, err := f.options()
+	if err != nil {
+		return err
+	}
+	points, err := parsePoints(f.predict)
+	if err != nil {
+		return usage("--predict: %v", err)
+	}
+	machine, err := setting.ParsePairs(f.machine)
+	if err != nil {
+		return usage("--machine: %v", err)
+	}
+	var sources []*series.Series
+	var fitted [][]*model.Model // by source
+	if f.model != "" {
+		d, err := model.Read(f.model)
+		if err != nil {
+			return err
+		}
+		fitted = [][]*model.Model{f.named(d.Models)}
+	} else {
+		if sources, err = f.read(arguments); err != nil {
+			return err
+		}
+		fitted = fitAll(c, sources, options)
+	}
+	models := slices.Concat(fitted...)
+	if len(models) == 0 {
+		return errors.New("nothing to model" + inName(f.name))
+	}
+	if err := predict(models, points, machine); err != nil {
+		return err
+	}
+	if err := f.print(c, models); err != nil {
+		return err
+	}
+	if err := f.write(models); err != nil {
+		return err
+	}
+	if err := f.draw(c, sources, fitted, machine); err != nil {
+		return err
+	}
+	for _, m := range models {
+		if m.Expression != nil {
+			return nil
+		}
+	}
+	if len(models) == 1 {
+		return fmt.Errorf("no model: %s", models[0].Reason)
+	}
+	return errors.New("no model: each response says why")
+}
+
+func inName(name string) string {
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf(": no name contains %q", name)
+}
+
+func (f *fitFlags) options() (model.Options, error) {
+	o := model.Options{Confidence: f.confidence / 100, AverageModes: f.averageModes}
+	if !(f.confidence > 0 && f.confidence < 100) {
+		return o, usage("--confidence: %v: expected a percentage between 0 and 100", f.confidence)
+	}
+	if !(f.least >= 0 && f.least <= 100) {
+		return o, usage("--least: %v: expected a percentage from 0 to 100", f.least)
+	}
+	if f.form != "" {
+		if f.family != "" {
+			return o, usage("fit: expected either --family or --form, not both")
+		}
+		e, err := formula.Parse(f.form)
+		if err != nil {
+			return o, usage("--form: %v", err)
+		}
+		o.Form = e
+	}
+	if f.family == "" {
+		return o, nil
+	}
+	name, degree, given := strings.Cut(f.family, ":")
+	o.Family = name
+	if given {
+		d, err := strconv.Atoi(degree)
+		if err != nil || name != model.Polynomial || d < 1 || d > 4 {
+			return o, usage("--family: %q: expected polynomial:1 to polynomial:4", f.family)
+		}
+		o.Degree = d
+	}
+	if !slices.Contains(model.Families(), name) {
+		return o, usage("--family: %q: expected one of %s", f.family, strings.Join(model.Families(), ", "))
+	}
+	return o, nil
+}
+
+func (f *fitFlags) choice() series.Choice {
+	return series.Choice{Responses: f.responses, Parameters: f.parameters, By: f.by, Negative: f.negative}
+}
+
+// read finds out what the sources are and reads them.
+func (f *fitFlags) read(paths []string) ([]*series.Series, error) {
+	isRun := func(path string) bool {
+		info, err := os.Stat(path)
+		return err == nil && info.IsDir() || filepath.Base(path) == run.File
+	}
+	var list []*series.Series
+	var err error
+	switch path := paths[0]; {
+	case len(paths) == 1 && !isRun(path) && filepath.Ext(path) == ".parquet":
+		list, err = invocation.Read(path, f.choice())
+	case len(paths) == 1 && !isRun(path):
+		list, err = series.ReadCSV(path, f.choice())
+	case len(paths) == 1:
+		list, err = f.readRun(path)
+	default:
+		list, err = f.readRuns(paths)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(list, func(s *series.Series) bool { return !strings.Contains(s.Name, f.name) }), nil
+}
+
+// readRun gives what one run has: invocations of components, MPI functions by message size.
+func (f *fitFlags) readRun(path string) ([]*series.Series, error) {
+	r, err := run.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	directory := path
+	if filepath.Base(path) == run.File {
+		directory = filepath.Dir(path)
+	}
+	var list []*series.Series
+	if _, err := os.Stat(filepath.Join(directory, invocation.File)); err == nil {
+		if list, err = invocation.Read(filepath.Join(directory, invocation.File), f.choice()); err != nil {
+			return nil, err
+		}
+	}
+	if len(list) == 0 || len(f.responses) == 0 && len(f.parameters) == 0 {
+		list = append(list, series.OfFunctions(r)...)
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%s: nothing to model: neither invocations of components nor messages; give several runs to model their call paths", path)
+	}
+	return list, nil
+}
+
+func (f *fitFlags) readRuns(paths []string) ([]*series.Series, error) {
+	var runs []*run.Run
+	for _, path := range paths {
+		r, err := run.Read(path)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, r)
+	}
+	return series.OfRuns(runs, f.least/100, f.choice())
+}
+
+func (f *fitFlags) named(list []*model.Model) []*model.Model {
+	return slices.DeleteFunc(list, func(m *model.Model) bool { return !strings.Contains(m.Name, f.name) })
+}
+
+// fitAll models all series, and says on stderr how far it is when that takes long.
+func fitAll(c *cobra.Command, list []*series.Series, o model.Options) [][]*model.Model {
+	var fitter model.Fitter
+	var out [][]*model.Model
+	told := time.Now()
+	for i, s := range list {
+		if now := time.Now(); now.Sub(told) > 2*time.Second {
+			told = now
+			fmt.Fprintf(c.ErrOrStderr(), "marple: %d of %d responses modelled\n", i, len(list))
+		}
+		out = append(out, fitter.FitSeries(s, o))
+	}
+	return out
+}
+
+// mostPoints are predicted at once.
+const mostPoints = 100_000
+
+// parsePoints reads n=100,200,p=8 as the points (100,8) and (200,8); each text gives points of its own.
+func parsePoints(texts []string) ([]map[string]float64, error) {
+	var list []map[string]float64
+	for _, text := range texts {
+		var names []string
+		values := map[string][]float64{}
+		for _, part := range strings.Split(text, ",") {
+			name, value, given := strings.Cut(part, "=")
+			if !given {
+				if len(names) == 0 {
+					return nil, fmt.Errorf("%q: expected name=number", part)
+				}
+				name, value = names[len(names)-1], part
+			} else {
+				name = strings.TrimSpace(name)
+				if name == "" || slices.Contains(names, name) {
+					return nil, fmt.Errorf("%q: expected name=number, each name once", part)
+				}
+				names = append(names, name)
+			}
+			v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+				return nil, fmt.Errorf("%q: expected a number for %s", value, name)
+			}
+			values[name] = append(values[name], v)
+		}
+		points := []map[string]float64{{}}
+		for _, name := range names {
+			var next []map[string]float64
+			for _, p := range points {
+				for _, v := range values[name] {
+					q := map[string]float64{name: v}
+					for k, w := range p {
+						q[k] = w
+					}
+					next = append(next, q)
+				}
+			}
+			if points = next; len(points)+len(list) > mostPoints {
+				return nil, fmt.Errorf("more than %d points", mostPoints)
+			}
+		}
+		list = append(list, points...)
+	}
+	return list, nil
+}
+
+// predict adds predictions to the models that have the parameters for them.
+func predict(models []*model.Model, points []map[string]float64, machine map[string]float64) error {
+	var problem error
+	predicted := len(points) == 0
+	for _, m := range models {
+		if m.Expression == nil || len(points) == 0 {
+			continue
+		}
+		p, err := m.Predictor(machine)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.Title(), err)
+		}
+		for _, point := range points {
+			x := make([]float64, 0, len(p.Names()))
+			for _, name := range p.Names() {
+				if v, ok := point[name]; ok {
+					x = append(x, v)
+				} else {
+					problem = usage("--predict: expected a value for %s", strings.Join(p.Names(), ", "))
+				}
+			}
+			for name := range point {
+				if !slices.Contains(p.Names(), name) {
+					problem = usage("--predict: the model has no parameter %q; it has %s", name, strings.Join(p.Names(), ", "))
+				}
+			}
+			if len(x) < len(p.Names()) {
+				continue
+			}
+			q, err := p.At(x)
+			if err != nil {
+				m.Notes = append(m.Notes, err.Error())
+				continue
+			}
+			predicted = true
+			m.Predictions = append(m.Predictions, q)
+		}
+	}
+	if len(models) == 1 || !predicted {
+		return problem
+	}
+	return nil
+}
+
+func (f *fitFlags) print(c *cobra.Command, models []*model.Model) error {
+	if f.format == "json" {
+		data, err := (&model.Document{Schema: model.Schema, Models: models}).Encode()
+		if err == nil {
+			_, err = c.OutOrStdout().Write(data)
+		}
+		return err
+	}
+	_, err := fmt.Fprint(c.OutOrStdout(), report.Models(models, f.details))
+	return err
+}
+
+// write writes the model file.
+func (f *fitFlags) write(models []*model.Model) error {
+	if f.out == "" {
+		return nil
+	}
+	good := slices.DeleteFunc(slices.Clone(models), func(m *model.Model) bool { return m.Expression == nil })
+	var data []byte
+	var err error
+	switch {
+	case len(good) == 0:
+		return nil
+	case model.IsMathML(f.out) && len(good) > 1:
+		return fmt.Errorf("%s: a MathML file holds one model, and there are %d; choose one with --name and --response, or write JSON", f.out, len(good))
+	case model.IsMathML(f.out):
+		data, err = good[0].MathML()
+	default:
+		data, err = (&model.Document{Schema: model.Schema, Models: good}).Encode()
+	}
+	if err != nil {
+		return err
+	}
+	return run.WriteFile(f.out, data)
+}
+
+// mostPanels are drawn into one file.
+const mostPanels = 50
+
+func (f *fitFlags) draw(c *cobra.Command, sources []*series.Series, fitted [][]*model.Model, machine map[string]float64) error {
+	if f.plot == "" {
+		return nil
+	}
+	var panels []*plot.Plot
+	for i, models := range fitted {
+		var s *series.Series
+		if i < len(sources) {
+			s = sources[i]
+		}
+		if p := report.Plot(s, models, machine); p != nil && len(panels) < mostPanels {
+			panels = append(panels, p)
+		}
+	}
+	if f.plot != "-" {
+		return run.WriteFile(f.plot, plot.SVG(panels))
+	}
+	for _, p := range panels {
+		if _, err := fmt.Fprintf(c.OutOrStdout(), "\n%s", p.Text(80, 18)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
