@@ -51,8 +51,10 @@ func main() {
 			continue
 		}
 		b.calls(m)
+		b.threads(m)
 		b.finalize(m)
 	}
+	b.start()
 	mergeLevels()
 }
 
