@@ -351,7 +351,8 @@ static __attribute__((noinline)) bool consume(struct mrl_thread *t)
     char spill[MRL_SPILL_NAME];
     uint64_t consumed = atomic_load(&t->consumed);
     bool spilled = atomic_load(&t->spilled) > consumed, in_file = spilled && t->drop_at > consumed;
-    mrl_spill_name(spill, t->index);
+    if (in_file)
+        mrl_spill_name(spill, t->index);
     int result;
     for (;;) {
         struct guard g;

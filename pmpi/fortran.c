@@ -36,7 +36,9 @@ MRL_COLD mrl_function *mrl_fortran_resolve(enum mrl_function_id f, enum mrl_bind
         snprintf(symbol, sizeof symbol, "%s%s", cased, spelling + 2);
         *(void **)&function = mrl_find(symbol);
     }
-    return mrl_fortran_table[f][binding] = function ? function : missing;
+    function = function ? function : missing;
+    __atomic_store_n(&mrl_fortran_table[f][binding], function, __ATOMIC_RELAXED);
+    return function;
 }
 
 static void add(struct mrl_special *s, const void *address)

@@ -26,7 +26,7 @@ mrl_function *mrl_fortran_resolve(enum mrl_function_id f, enum mrl_binding bindi
 
 static inline mrl_function *mrl_fortran_next(enum mrl_function_id f, enum mrl_binding binding)
 {
-    mrl_function *function = mrl_fortran_table[f][binding];
+    mrl_function *function = __atomic_load_n(&mrl_fortran_table[f][binding], __ATOMIC_RELAXED);
     return likely(function != 0) ? function : mrl_fortran_resolve(f, binding);
 }
 

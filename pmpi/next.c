@@ -69,8 +69,9 @@ __attribute__((cold)) mrl_function *mrl_resolve(enum mrl_function_id f)
 {
     mrl_function *function;
     *(void **)&function = mrl_find(mrl_function_facts[f].name);
-    mrl_next_table[f] = function ? function : (mrl_function *)missing;
-    return mrl_next_table[f];
+    function = function ? function : (mrl_function *)missing;
+    __atomic_store_n(&mrl_next_table[f], function, __ATOMIC_RELAXED);
+    return function;
 }
 
 const char *mrl_pmpi_resolve(void)

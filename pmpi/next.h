@@ -18,7 +18,7 @@ mrl_function *mrl_resolve(enum mrl_function_id f);
 
 static inline mrl_function *mrl_next(enum mrl_function_id f)
 {
-    mrl_function *function = mrl_next_table[f];
+    mrl_function *function = __atomic_load_n(&mrl_next_table[f], __ATOMIC_RELAXED); /* threads may resolve it at once */
     return __builtin_expect(function != 0, 1) ? function : mrl_resolve(f);
 }
 

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -98,10 +99,19 @@ func (f *Fitter) Fit(s *Samples, o Options) *Model {
 		m.Reason = ""
 		err = f.fitFamily(m, cells, o)
 	}
+	if err == nil && m.Expression != nil && !m.finite() {
+		m.Expression, err = nil, errors.New("the samples span too wide a range of magnitudes for a model")
+	}
 	if err != nil {
 		m.Family, m.Reason = None, err.Error()
 	}
 	return m
+}
+
+// finite tells whether all figures are numbers.
+func (m *Model) finite() bool {
+	_, err := json.Marshal(m) // which refuses others
+	return err == nil
 }
 
 func ranges(names []string, cells []cell) map[string][2]float64 {

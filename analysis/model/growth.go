@@ -213,6 +213,9 @@ func (s *search) bends() {
 func (s *search) bendAt(at float64) {
 	a := &s.d.parameter[0]
 	straight := a.column(term{1, 1, 0})
+	if straight < 0 {
+		return // the parameter's values are too far apart for one
+	}
 	hinge, moved := make([]float64, s.points()), make([]float64, s.points())
 	for i, x := range a.x {
 		if x > at {

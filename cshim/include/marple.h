@@ -36,11 +36,13 @@ MARPLE_INLINE const struct marple_hooks *marple_find_hooks(void)
 {
     static const struct marple_hooks none = {sizeof(struct marple_hooks), 0, 0};
     static const struct marple_hooks *found;
-    if (!found) {
-        const struct marple_hooks *table = (const struct marple_hooks *)dlsym(RTLD_DEFAULT, MARPLE_HOOKS);
-        found = table ? table : &none;
+    const struct marple_hooks *table = __atomic_load_n(&found, __ATOMIC_RELAXED);
+    if (!table) {
+        table = (const struct marple_hooks *)dlsym(RTLD_DEFAULT, MARPLE_HOOKS);
+        table = table ? table : &none;
+        __atomic_store_n(&found, table, __ATOMIC_RELAXED);
     }
-    return found;
+    return table;
 }
 
 /* Time from here on belongs to region `name`, inside whatever region is open in this thread. */

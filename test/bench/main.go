@@ -56,9 +56,15 @@ func main() {
 		if part("paths") {
 			b.paths(m)
 		}
+		if part("threads") {
+			b.threads(m)
+		}
 		if part("finalize") {
 			b.finalize(m)
 		}
+	}
+	if part("start") {
+		b.start()
 	}
 	if part("merge") {
 		mergeLevels()

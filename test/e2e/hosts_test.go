@@ -9,6 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -359,6 +362,58 @@ func summaries(stderr string) map[string]int {
 	found := lines(stderr)
 	maps.DeleteFunc(found, func(line string, _ int) bool { return !strings.HasPrefix(line, "SUMMARY: ") })
 	return found
+}
+
+// Eight threads in MPI at once, and everything they did is counted.
+func TestThreads(t *testing.T) {
+	eachReal(t, func(t *testing.T, mpi *library) {
+		measured, r := mpi.measuredHost(t, command{}, mpi.host(t, "threads"), "100000")
+		for _, line := range strings.Split(r.stdout, "\n") {
+			name, count, ok := strings.Cut(line, " ")
+			if !ok || name == "ok" {
+				continue
+			}
+			n, err := strconv.ParseUint(strings.TrimSpace(count), 10, 64)
+			require.NoError(t, err, line)
+			if name == "part" {
+				regions(n)(t, measured)
+			} else {
+				assert.Equal(t, hostRanks*n, function(measured, name).Calls, name)
+			}
+		}
+		for _, note := range measured.NotSeen {
+			assert.Equal(t, "other-threads", note.ID, note.Text)
+		}
+	})
+}
+
+// What an application thread could wait for, or share with others.
+var waitsOrAllocates = regexp.MustCompile(`^call ((pthread_(mutex|rwlock|spin|cond|barrier|once|create|join)|sem_|flock|lockf|malloc|calloc|realloc|` +
+	`free|aligned_alloc|posix_memalign|mmap|munmap|dlsym|dlopen|dl_iterate_phdr|fopen|fclose|printf|fprintf|sleep|usleep|nanosleep|sched_yield|poll).*)`)
+
+// While eight threads make MPI calls, and hand over full buffers, the library calls nothing that takes a lock
+// or memory; and of short bursts of calls most make no call to anything at all.
+func TestNoLockOnTheEventPath(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the program writes machine code")
+	}
+	eachReal(t, func(t *testing.T, mpi *library) {
+		r := command{directory: t.TempDir()}.run(t, mpi.launch(1, artifact(t, "marple"), "exec", mpi.host(t, "outward"))...)
+		require.Zero(t, r.code, "%s\n%s", r.stdout, r.stderr)
+		called := 0
+		for _, line := range strings.Split(r.stdout, "\n") {
+			assert.NotRegexp(t, waitsOrAllocates, line)
+			if strings.HasPrefix(line, "call ") {
+				called++
+			}
+			if quiet, ok := strings.CutPrefix(line, "quiet "); ok {
+				n, err := strconv.Atoi(quiet)
+				require.NoError(t, err)
+				assert.Greater(t, n, 30, "bursts in which nothing was called, of 300")
+			}
+		}
+		assert.Greater(t, called, 5, "the counters do not count")
+	})
 }
 
 // What cannot be measured runs all the same, and it is said why.
