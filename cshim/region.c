@@ -9,19 +9,22 @@
 
 #define REGION_KEY (UINT64_C(0xffff) << 48) /* tells cached regions from cached call sites */
 
-static void enter_node(struct mrl_thread *t, uint32_t node)
+/* False if it is nested too deeply to be recorded. */
+bool mrl_open_node(struct mrl_thread *t, uint32_t node)
 {
     if (t->depth == MRL_DEPTH) {
         t->deep_regions++;
-        return;
+        return false;
     }
     uint64_t now = mrl_start(t);
-    t->open[t->depth++] = (struct mrl_open){.enter = now, .path = node, .outer = t->where};
+    t->open[t->depth++] = (struct mrl_open){.enter = now, .path = node, .outer = t->where, .own = t->own_sum,
+                                            .mpi = t->mpi_sum, .overlap = mrl_overlap(t, now)};
     t->where = node;
     t->last_end = now;
     uint64_t at = mrl_head(t);
     mrl_slot(t, at)->record = (struct mrl_record){.start = now, .path = node, .peer = MRL_NO_PEER, .kind = MRL_ENTER};
     mrl_commit(t, at + 1);
+    return true;
 }
 
 static void exit_top(struct mrl_thread *t)
@@ -39,7 +42,7 @@ static void exit_top(struct mrl_thread *t)
     mrl_commit(t, at);
 }
 
-static uint32_t region_node(struct mrl_thread *t, const char *name)
+uint32_t mrl_region_node(struct mrl_thread *t, const char *name)
 {
     uint64_t key = (uint64_t)(uintptr_t)name | REGION_KEY;
     struct mrl_site *site = &t->sites[((uintptr_t)name >> 3 ^ t->where) & (MRL_SITES - 1)];
@@ -53,22 +56,24 @@ static uint32_t region_node(struct mrl_thread *t, const char *name)
 }
 
 /* From inside an MPI call (a user-defined reduction, say) there is nothing to attach a region to. */
-static struct mrl_thread *outside_mpi(void)
+struct mrl_thread *mrl_outside_mpi(void)
 {
     struct mrl_thread *t = mrl_self;
     if (t && t->inside && mrl_stack() < t->inside) {
         t->inside_hooks++;
         return NULL;
     }
+    if (unlikely(!mrl.started))
+        mrl_begin_alone();
     return mrl_enter();
 }
 
 static void region_begin(const char *name)
 {
-    struct mrl_thread *t = name ? outside_mpi() : NULL;
+    struct mrl_thread *t = name ? mrl_outside_mpi() : NULL;
     if (!t)
         return;
-    enter_node(t, region_node(t, name));
+    mrl_open_node(t, mrl_region_node(t, name));
     t->inside = 0;
 }
 
@@ -78,8 +83,8 @@ static bool is_region(uint32_t node, const char *name)
     return n->kind == MRL_NODE_REGION && strncmp(mrl_text(n->name), name, 255) == 0;
 }
 
-/* Ends the region at this depth of the stack, and all inside it. */
-static void close_from(struct mrl_thread *t, uint32_t depth)
+/* Ends what is open at this depth of the stack, and all inside it. */
+void mrl_close_from(struct mrl_thread *t, uint32_t depth)
 {
     while (t->depth > depth)
         exit_top(t);
@@ -87,7 +92,7 @@ static void close_from(struct mrl_thread *t, uint32_t depth)
 
 static void region_end(const char *name)
 {
-    struct mrl_thread *t = name ? outside_mpi() : NULL;
+    struct mrl_thread *t = name ? mrl_outside_mpi() : NULL;
     if (!t)
         return;
     uint32_t depth = t->depth;
@@ -96,7 +101,7 @@ static void region_end(const char *name)
     t->inside = 0;
     t->bad_exits += depth ? t->depth - depth : 1;
     if (depth)
-        close_from(t, depth - 1);
+        mrl_close_from(t, depth - 1);
 }
 
 /*
@@ -110,15 +115,15 @@ void mrl_phase(int level)
         return;
     if (mrl.started && !mrl.stopped)
         mrl.on = true;
-    struct mrl_thread *t = outside_mpi();
+    struct mrl_thread *t = mrl_outside_mpi();
     if (!t)
         return;
     uint32_t depth = 0;
     while (depth < t->depth && mrl_node_at(t->open[depth].path)->kind != MRL_NODE_PHASE)
         depth++;
-    close_from(t, depth);
+    mrl_close_from(t, depth);
     if (level != 1)
-        enter_node(t, mrl_node(t->where, MRL_NODE_PHASE, (uint64_t)(int64_t)level, 0, MRL_OP_NONE, 0));
+        mrl_open_node(t, mrl_node(t->where, MRL_NODE_PHASE, (uint64_t)(int64_t)level, 0, MRL_OP_NONE, 0));
     t->inside = 0;
     mrl.on = level != 0;
 }
@@ -126,11 +131,15 @@ void mrl_phase(int level)
 /* Closes what is still open when the run ends. */
 void mrl_close_regions(struct mrl_thread *t)
 {
-    close_from(t, 0);
+    for (uint32_t i = 0; i < t->depth; i++)
+        t->cut_short += mrl_node_at(t->open[i].path)->kind == MRL_NODE_COMPONENT;
+    mrl_close_from(t, 0);
 }
 
 __attribute__((visibility("default"))) const struct marple_hooks marple_hooks_1 = {
     .size = sizeof(struct marple_hooks),
     .region_begin = region_begin,
     .region_end = region_end,
+    .invocation_begin = mrl_invocation_begin,
+    .invocation_end = mrl_invocation_end,
 };

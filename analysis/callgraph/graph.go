@@ -30,19 +30,20 @@ const (
 type Kind uint8
 
 const (
-	KindNone     Kind = iota
-	KindRoot          // a thread, or several
-	KindFrame         // a call site, or a stack frame
-	KindRegion        // named by the application
-	KindPhase         // numbered by MPI_Pcontrol; phase 0 is the time while recording was off
-	KindMPI           // calls of an MPI function
-	KindGap           // outside MPI, between two given events
-	KindOffCore       // outside MPI, runnable but without a core
-	KindOwn           // Marple itself
-	KindOverflow      // paths for which there was no room
+	KindNone      Kind = iota
+	KindRoot           // a thread, or several
+	KindFrame          // a call site, or a stack frame
+	KindRegion         // named by the application
+	KindPhase          // numbered by MPI_Pcontrol; phase 0 is the time while recording was off
+	KindMPI            // calls of an MPI function
+	KindGap            // outside MPI, between two given events
+	KindOffCore        // outside MPI, runnable but without a core
+	KindOwn            // Marple itself
+	KindOverflow       // paths for which there was no room
+	KindComponent      // a method of a component
 )
 
-var kindNames = [...]string{"", "root", "frame", "region", "phase", "mpi", "gap", "off-core", "marple", "overflow"}
+var kindNames = [...]string{"", "root", "frame", "region", "phase", "mpi", "gap", "off-core", "marple", "overflow", "component"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
@@ -61,7 +62,9 @@ func ParseKind(name string) Kind {
 type Node struct {
 	ID, Parent ID
 	Kind       Kind
-	Name       string // function, region
+	Name       string // function, region, method
+	Component  string // KindComponent
+	Instance   string // KindComponent, "" if there is only one
 	Module     string // KindFrame: key of Graph.Modules, "" if the code belongs to none
 	Offset     uint64 // KindFrame: ELF virtual address of the return address
 	Level      int64  // KindPhase
@@ -161,6 +164,9 @@ func (n *Node) identity() ID {
 	case KindFrame:
 		put(n.Offset)
 		h.Write([]byte(n.Module))
+	case KindComponent:
+		put(uint64(len(n.Component)), uint64(len(n.Instance)))
+		h.Write([]byte(n.Component + n.Instance + n.Name))
 	case KindPhase:
 		put(uint64(n.Level))
 	case KindGap:

@@ -107,6 +107,7 @@ const (
 	kindPosted
 	kindCompleted
 	kindBegin
+	kindValues
 )
 
 // Flags of records.
@@ -118,6 +119,14 @@ const (
 	flagHit
 	flagIsSend
 	flagCancelled
+)
+
+// Flags of the end of an invocation, and of its values.
+const (
+	flagInvocation = 1
+	flagReal       = 1
+	flagQuality    = 2
+	flagsOfValue   = 2 // bits
 )
 
 // record is struct mrl_record; the other kinds share its size, and its last word but the path.
@@ -166,7 +175,7 @@ type Node struct {
 	Op     Op
 	Flags  OpFlags
 	_      uint8
-	Key    uint64 // offset in the module, or level of the phase
+	Key    uint64 // offset in the module, level of the phase, or strings of component and instance
 	Name   uint32 // string, or index of the module
 	_      [3]uint32
 }
@@ -277,7 +286,7 @@ const (
 	records       = 4096
 	undoMax       = 256
 	entriesMax    = 16384
-	threadHot     = 8192
+	threadHot     = 16384
 	ringAt        = threadHot
 	undoAt        = ringAt + records*recordSize
 	entriesAt     = undoAt + undoMax*(8+entrySize) + 2048
@@ -311,6 +320,12 @@ type thread struct {
 	gapFrom        uint64
 	offInside      uint64
 	offBlocked     uint64
+	mpiSum, ownSum uint64
+	overlapSum     uint64
+	flightFrom     uint64
+	flightElse     uint64
+	inFlight       uint32
+	landed         uint32
 	epoch, depth   uint32
 	index, _       uint32
 	cpuNs, wallNs  uint64
@@ -319,6 +334,8 @@ type thread struct {
 	deepRegions    uint64
 	badExits       uint64
 	insideHooks    uint64
+	valuesLost     uint64
+	cutShort       uint64
 	consumed       uint64
 	undoBatch      uint64
 	undoCount      uint32

@@ -249,6 +249,9 @@ func node(c *coder, n *callgraph.Node) {
 		number(c, &n.Offset)
 	case callgraph.KindPhase:
 		signed(c, &n.Level)
+	case callgraph.KindComponent:
+		c.text(&n.Component)
+		c.text(&n.Instance)
 	case callgraph.KindMPI:
 		number(c, &n.Op)
 		number(c, &n.Flags)

@@ -190,6 +190,9 @@ func (b *builder) node(n *callgraph.Node) *Node {
 		out.Module, out.Offset = m.Path, fmt.Sprintf("0x%x", n.Offset)
 		out.Function, out.File, out.Line = b.names.Name(m, n.Offset)
 		out.Name = frameName(out)
+	case callgraph.KindComponent:
+		out.Component, out.Method, out.Instance = n.Component, n.Name, n.Instance
+		out.Name = MethodName(n.Component, n.Instance, n.Name)
 	case callgraph.KindPhase:
 		out.Name = fmt.Sprintf("phase %d", n.Level)
 		if n.Level == 0 {
@@ -212,6 +215,15 @@ func (b *builder) node(n *callgraph.Node) *Node {
 		out.Name = "paths that found no room"
 	}
 	return out
+}
+
+// MethodName is a component's method for people: States.compute, or of one of several instances
+// States[fine].compute.
+func MethodName(component, instance, method string) string {
+	if instance != "" {
+		component += "[" + instance + "]"
+	}
+	return component + "." + method
 }
 
 func frameName(n *Node) string {

@@ -161,9 +161,13 @@ type Node struct {
 	Module   string `json:"module,omitempty"`
 	Offset   string `json:"offset,omitempty"`
 	Op       string `json:"op,omitempty"`
-	From     string `json:"from,omitempty"` // id, of a gap
-	To       string `json:"to,omitempty"`
-	Loop     bool   `json:"loop,omitempty"` // gap between two tests or probes, each shorter than 10 µs
+	// Component, Method and Instance are those of an invocation's path.
+	Component string `json:"component,omitempty"`
+	Method    string `json:"method,omitempty"`
+	Instance  string `json:"instance,omitempty"`
+	From      string `json:"from,omitempty"` // id, of a gap
+	To        string `json:"to,omitempty"`
+	Loop      bool   `json:"loop,omitempty"` // gap between two tests or probes, each shorter than 10 µs
 
 	Exclusive Stat       `json:"exclusive_ns"`
 	Inclusive Stat       `json:"inclusive_ns"`

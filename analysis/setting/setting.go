@@ -42,6 +42,8 @@ var Table = []Setting{
 		Doc: "where rank 0 prints the report when the program ends"},
 	{Key: "callpath", Kind: Choice, Preset: "site", Choices: []string{"off", "site"},
 		Doc: "tell MPI calls apart by call site (site), or by function and region only (off)"},
+	{Key: "skip", Kind: Text, Value: "LIST",
+		Doc: "components and methods whose invocations are not recorded: States,Flux.compute"},
 	{Key: "clock", Kind: Choice, Preset: "auto", Choices: []string{"auto", "tsc", "monotonic", "external"},
 		Doc: "clock to time with; external is a simulated MPI's own, which auto takes where there is one"},
 	{Key: "spill", Kind: Number, Preset: "256", Least: 0, Most: 1 << 20, Value: "MIB",
