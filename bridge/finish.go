@@ -75,7 +75,9 @@ func marple_core_gather(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 	if s.budget != nil {
 		s.merged.Logged = 1
 	}
-	if f.transport != nil {
+	if f.transport == nil {
+		s.endLogs(f.keep_raw != 0) // nobody to look for wait states with
+	} else {
 		if s.merged, err = profile.Gather(s.merged, mpi{f.transport}); err != nil {
 			return C.MRL_CORE_BROKEN
 		}

@@ -110,6 +110,7 @@ MRL_COLD void mrl_cpu_gap(struct mrl_thread *t, uint64_t now)
     /* What Marple did since the last event may have been interrupted too, which is in `off` already. */
     uint64_t most = off.runnable + off.blocked < gap ? gap - off.runnable - off.blocked : 0;
     own = (own < most ? own : most) + reading;
+    t->own_sum += reading;
     if (!off.runnable && !off.blocked && !own)
         return;
     uint64_t head = mrl_head(t);

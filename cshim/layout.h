@@ -78,6 +78,7 @@ enum mrl_kind {
     MRL_POSTED,    /* a persistent operation was started in this call */
     MRL_COMPLETED, /* an operation completed in this call */
     MRL_BEGIN,     /* another thread goes on with a block whose thread has ended: start */
+    MRL_VALUES,    /* of the invocation that has just ended: parameters and qualities */
     MRL_KIND_COUNT
 };
 
@@ -89,6 +90,7 @@ enum mrl_flag {
     MRL_HIT = 16,          /* a test or probe that found something */
     MRL_IS_SEND = 32,      /* MRL_POSTED, MRL_COMPLETED: the operation brings nothing in */
     MRL_CANCELLED = 64,    /* MRL_COMPLETED: it was cancelled */
+    MRL_INVOCATION = 1,    /* MRL_EXIT: of a component's method; struct mrl_invoked */
 };
 
 struct mrl_record {
@@ -117,7 +119,7 @@ struct mrl_inside {
 };
 struct mrl_wide {
     uint64_t duration; /* ticks */
-    uint64_t out, in;  /* bytes */
+    uint64_t out, in;  /* bytes; of an invocation: mpi and overlap */
     uint32_t pad;
     uint16_t pad2;
     uint8_t kind, flags;
@@ -139,6 +141,28 @@ struct mrl_completed { /* MRL_POSTED too */
     uint16_t comm;
     uint8_t kind, flags;
 };
+/*
+ * The end of a method's invocation that went as it should. Ticks spent by Marple are in none of the durations.
+ */
+struct mrl_invoked {
+    uint64_t end;      /* ticks */
+    uint32_t duration; /* ticks */
+    uint32_t mpi;      /* ticks of it in MPI calls of this thread */
+    uint32_t overlap;  /* ticks of it outside MPI calls while operations of this thread were in flight */
+    uint32_t own;      /* ticks spent by Marple between begin and end, at most UINT32_MAX */
+    uint32_t path;
+    uint16_t pad;
+    uint8_t kind, flags;
+};
+/* Up to two values that an invocation is remembered with; further ones follow in further records. */
+enum mrl_value_flag { MRL_REAL = 1, MRL_QUALITY = 2, MRL_SECOND = 2 /* shift for the second value's */ };
+struct mrl_values {
+    uint64_t value[2]; /* int64_t or double */
+    uint32_t name[2];  /* strings; 0: no value */
+    uint32_t path;
+    uint16_t pad;
+    uint8_t kind, flags;
+};
 union mrl_slot {
     struct mrl_record record;
     struct mrl_before before;
@@ -146,6 +170,8 @@ union mrl_slot {
     struct mrl_wide wide;
     struct mrl_received received;
     struct mrl_completed completed;
+    struct mrl_invoked invoked;
+    struct mrl_values values;
     uint64_t words[4];
 };
 _Static_assert(sizeof(union mrl_slot) == 32, "a record is half a cache line");
@@ -156,6 +182,8 @@ MRL_SAME_KIND(mrl_inside);
 MRL_SAME_KIND(mrl_wide);
 MRL_SAME_KIND(mrl_received);
 MRL_SAME_KIND(mrl_completed);
+MRL_SAME_KIND(mrl_invoked);
+MRL_SAME_KIND(mrl_values);
 
 /* The last word of a record, which says what it is. */
 #define MRL_WORD(path, comm, kind, flags) \
@@ -172,7 +200,7 @@ enum mrl_node_kind {
     MRL_NODE_REGION,    /* name = string */
     MRL_NODE_PHASE,     /* key = the level given to MPI_Pcontrol */
     MRL_NODE_MPI,       /* name = string, op and flags set */
-    MRL_NODE_COMPONENT, /* name = string */
+    MRL_NODE_COMPONENT, /* name = method's string, key = component's | instance's << 32 */
     MRL_NODE_OVERFLOW,  /* paths for which there was no room */
     MRL_NODE_CUT,       /* callers that are left out: key = 0 beyond the depth asked for, 1 not known */
 };
@@ -241,10 +269,12 @@ struct mrl_open {
     uint64_t enter; /* ticks */
     uint32_t path;
     uint32_t outer;
+    uint64_t own, mpi, overlap; /* the thread's sums at that time */
 };
 
 #define MRL_TYPES 64u
 #define MRL_COMM_CACHE 16u
+#define MRL_VALUE_NAMES 64u
 #define MRL_DEPTH 128u   /* open regions per thread; deeper ones are counted, not recorded */
 #define MRL_RECORDS 4096u /* ring of records per thread: 128 KiB, handed over when nearly full */
 #define MRL_RESERVE 72u  /* most records one event may commit together */
@@ -264,6 +294,13 @@ struct mrl_thread {
     uint64_t gap_from;     /* ... which ended here */
     uint64_t off_inside;   /* ticks runnable but off the core inside this call, for its record */
     uint64_t off_blocked;  /* ticks blocked inside this call */
+    uint64_t mpi_sum;      /* ticks in MPI calls */
+    uint64_t own_sum;      /* ticks spent by Marple */
+    uint64_t overlap_sum;  /* ticks outside MPI while operations were in flight, as of the last landing */
+    uint64_t flight_from;  /* ticks: the first of those in flight was started */
+    uint64_t flight_else;  /* mpi_sum + own_sum then */
+    uint32_t in_flight;    /* operations started in this thread and not known to be complete */
+    _Atomic uint32_t landed; /* of these, completed in other threads */
     uint32_t epoch; /* of the handle caches below */
     uint32_t depth; /* open regions */
     uint32_t index;
@@ -274,6 +311,8 @@ struct mrl_thread {
     uint64_t deep_regions;       /* region entries beyond MRL_DEPTH */
     uint64_t bad_exits;          /* region ends that matched no open region */
     uint64_t inside_hooks;       /* hooks called from inside an MPI call, not recorded */
+    uint64_t values_lost;        /* values beyond those that fit an invocation's record */
+    uint64_t cut_short;          /* invocations still open when the measurement ended */
     /* the consumer's */
     _Atomic uint64_t consumed; /* storing it commits everything below at once */
     uint64_t undo_batch;       /* the value of consumed that the undo log belongs to */
@@ -300,9 +339,10 @@ struct mrl_thread {
     struct mrl_open open[MRL_DEPTH];
     struct mrl_type types[MRL_TYPES];
     struct mrl_known comms[MRL_COMM_CACHE];
+    struct mrl_known names[MRL_VALUE_NAMES]; /* of values, by address */
 };
 
-#define MRL_THREAD_HOT 8192u
+#define MRL_THREAD_HOT 16384u
 _Static_assert(sizeof(struct mrl_thread) <= MRL_THREAD_HOT, "");
 #define MRL_RING_AT MRL_THREAD_HOT
 #define MRL_UNDO_AT (MRL_RING_AT + MRL_RECORDS * 32u)

@@ -297,7 +297,7 @@ MRL_COLD struct mrl_path *mrl_path_walk(struct mrl_thread *t, uint64_t event, co
     path->anchor = p->anchor;
     path->count = 0;
     p->walk.loose = p->walk.used_fp = false;
-    if (event >= MRL_EVENT_REGION) {
+    if (event >= MRL_EVENT_FUNCTION) {
         struct mrl_beginning *b = &p->beginnings[path - p->paths];
         b->name = name;
         anchors = b->anchors;
@@ -312,7 +312,7 @@ MRL_COLD struct mrl_path *mrl_path_walk(struct mrl_thread *t, uint64_t event, co
     } else if (p->code_mask && !anchors) {
         made.parent = function_node(t, caller, &site);
     }
-    if (event != MRL_EVENT_REGION) {
+    if (event <= MRL_EVENT_FUNCTION) {
         made.site_module = site.module;
         made.site = site.offset;
     }

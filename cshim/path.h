@@ -22,7 +22,7 @@ struct mrl_caller {
                          (uintptr_t)__builtin_dwarf_cfa(), *(const uintptr_t *)__builtin_frame_address(0)})
 
 /* What an event is, beside the numbers of MPI functions. */
-enum { MRL_EVENT_REGION = 0xfffe, MRL_EVENT_FUNCTION = 0xffff };
+enum { MRL_EVENT_FUNCTION = 0xfffd, MRL_EVENT_REGION = 0xfffe, MRL_EVENT_METHOD = 0xffff };
 
 /* A frame that was there when a region began: its upper end, where its function returns to, and which it is. */
 struct mrl_anchor {
@@ -46,9 +46,9 @@ struct mrl_path {
 };
 _Static_assert(sizeof(struct mrl_path) == 64, "a cache line");
 
-/* Of a walk for a region or function that begins. */
+/* Of a walk for a region, function or method that begins. */
 struct mrl_beginning {
-    const void *name; /* or address of the function */
+    const void *name; /* or address of the function, or number of the method */
     struct mrl_anchor anchors[MRL_ANCHORS];
 };
 
@@ -67,8 +67,8 @@ struct mrl_paths {
     _Alignas(64) struct mrl_path paths[2 * MRL_PATHS];
     struct mrl_beginning beginnings[2 * MRL_PATHS];
     uint8_t older[MRL_PATHS]; /* of each pair: the one to replace */
-    struct mrl_anchor anchors[MRL_DEPTH][MRL_ANCHORS]; /* of open regions and functions */
-    const void *functions[MRL_DEPTH]; /* NULL for regions */
+    struct mrl_anchor anchors[MRL_DEPTH][MRL_ANCHORS]; /* of what is open */
+    const void *functions[MRL_DEPTH]; /* NULL for regions and methods */
     uintptr_t beyond; /* top of the first function that found no room among these, 0 if there is none */
     struct mrl_walk walk;
     struct mrl_unwinder unwinder;
@@ -104,5 +104,36 @@ mrl_path_holds(const struct mrl_thread *t, const struct mrl_path *path, uint64_t
         changed |= *(const uintptr_t *)(sp + word->at) ^ word->value;
     return likely(!changed);
 }
+
+/* The remembered walk of a region, function or method that begins, or NULL. */
+static inline const struct mrl_path *
+mrl_path_remembered(struct mrl_thread *t, uint64_t event, const void *name, struct mrl_caller c)
+{
+    struct mrl_paths *p = t->paths;
+    const struct mrl_path *path = mrl_path_place(p, event, name, c.pc, c.sp);
+    for (int place = 0; place < 2; place++, path++)
+        if (mrl_path_holds(t, path, event, c.pc, c.sp, c.fp) && p->beginnings[path - p->paths].name == name)
+            return path;
+    return NULL;
+}
+
+static inline const struct mrl_beginning *mrl_beginning_of(const struct mrl_thread *t, const struct mrl_path *path)
+{
+    return &t->paths->beginnings[path - t->paths->paths];
+}
+
+/* Takes the innermost of what is open off the stack. */
+static inline struct mrl_open mrl_pop(struct mrl_thread *t, uint64_t now)
+{
+    struct mrl_open open = t->open[--t->depth];
+    t->where = open.outer;
+    t->paths->anchor = t->depth ? t->paths->anchors[t->depth - 1][0].top : 0;
+    t->last_end = now;
+    return open;
+}
+
+/* region.c */
+const struct mrl_path *mrl_region_path(struct mrl_thread *t, const char *name, struct mrl_caller caller);
+bool mrl_open_node(struct mrl_thread *t, uint32_t node, const struct mrl_beginning *beginning, bool function);
 
 #endif

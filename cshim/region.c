@@ -8,13 +8,13 @@
 
 #include <string.h>
 
-/* Opens a node. `beginning` says in what frames; a phase has none. */
-static void enter_node(struct mrl_thread *t, uint32_t node, const struct mrl_beginning *beginning, bool function)
+/* Opens a node. `beginning` says in what frames; a phase has none. False if it is nested too deeply to be recorded. */
+bool mrl_open_node(struct mrl_thread *t, uint32_t node, const struct mrl_beginning *beginning, bool function)
 {
     struct mrl_paths *p = t->paths;
     if (t->depth == MRL_DEPTH) {
         t->deep_regions++;
-        return;
+        return false;
     }
     uint64_t now = mrl_start(t);
     if (beginning)
@@ -23,22 +23,21 @@ static void enter_node(struct mrl_thread *t, uint32_t node, const struct mrl_beg
         p->anchors[t->depth][0].top = 0;
     p->functions[t->depth] = function ? beginning->name : NULL;
     p->anchor = p->anchors[t->depth][0].top;
-    t->open[t->depth++] = (struct mrl_open){.enter = now, .path = node, .outer = t->where};
+    t->open[t->depth++] = (struct mrl_open){.enter = now, .path = node, .outer = t->where, .own = t->own_sum,
+                                            .mpi = t->mpi_sum, .overlap = mrl_overlap(t, now)};
     t->where = node;
     t->last_end = now;
     uint64_t at = mrl_head(t);
     mrl_slot(t, at)->record = (struct mrl_record){.start = now, .path = node, .peer = MRL_NO_PEER, .kind = MRL_ENTER};
     mrl_commit(t, at + 1);
+    return true;
 }
 
 static void exit_top(struct mrl_thread *t)
 {
     uint64_t now = mrl_start(t);
-    struct mrl_open open = t->open[--t->depth];
+    struct mrl_open open = mrl_pop(t, now);
     uint64_t duration = now - open.enter;
-    t->where = open.outer;
-    t->paths->anchor = t->depth ? t->paths->anchors[t->depth - 1][0].top : 0;
-    t->last_end = now;
     uint64_t at = mrl_head(t);
     if (duration > UINT32_MAX)
         mrl_slot(t, at++)->wide = (struct mrl_wide){.duration = duration, .kind = MRL_WIDE};
@@ -47,25 +46,9 @@ static void exit_top(struct mrl_thread *t)
     mrl_commit(t, at);
 }
 
-/* The remembered walk of a region or function that begins, or NULL. */
-static const struct mrl_path *remembered(struct mrl_thread *t, uint64_t event, const void *name, struct mrl_caller c)
+const struct mrl_path *mrl_region_path(struct mrl_thread *t, const char *name, struct mrl_caller caller)
 {
-    struct mrl_paths *p = t->paths;
-    const struct mrl_path *path = mrl_path_place(p, event, name, c.pc, c.sp);
-    for (int place = 0; place < 2; place++, path++)
-        if (mrl_path_holds(t, path, event, c.pc, c.sp, c.fp) && p->beginnings[path - p->paths].name == name)
-            return path;
-    return NULL;
-}
-
-static const struct mrl_beginning *beginning_of(const struct mrl_thread *t, const struct mrl_path *path)
-{
-    return &t->paths->beginnings[path - t->paths->paths];
-}
-
-static const struct mrl_path *region_path(struct mrl_thread *t, const char *name, struct mrl_caller caller)
-{
-    const struct mrl_path *path = remembered(t, MRL_EVENT_REGION, name, caller);
+    const struct mrl_path *path = mrl_path_remembered(t, MRL_EVENT_REGION, name, caller);
     /* The same memory may hold another name by now. */
     if (path && strncmp(mrl_text(mrl_node_at(path->node)->name), name, 255) == 0)
         return path;
@@ -75,7 +58,7 @@ static const struct mrl_path *region_path(struct mrl_thread *t, const char *name
 
 static const struct mrl_path *function_path(struct mrl_thread *t, const void *function, struct mrl_caller caller)
 {
-    const struct mrl_path *path = remembered(t, MRL_EVENT_FUNCTION, function, caller);
+    const struct mrl_path *path = mrl_path_remembered(t, MRL_EVENT_FUNCTION, function, caller);
     if (path)
         return path;
     struct mrl_node leaf = {.kind = MRL_NODE_FRAME};
@@ -84,23 +67,25 @@ static const struct mrl_path *function_path(struct mrl_thread *t, const void *fu
 }
 
 /* From inside an MPI call (a user-defined reduction, say) there is nothing to attach a region to. */
-static struct mrl_thread *outside_mpi(void)
+struct mrl_thread *mrl_outside_mpi(void)
 {
     struct mrl_thread *t = mrl_self;
     if (t && t->inside && mrl_stack() < t->inside) {
         t->inside_hooks++;
         return NULL;
     }
+    if (unlikely(!mrl.started))
+        mrl_begin_alone();
     return mrl_enter();
 }
 
 static void region_begin(const char *name)
 {
-    struct mrl_thread *t = name ? outside_mpi() : NULL;
+    struct mrl_thread *t = name ? mrl_outside_mpi() : NULL;
     if (!t)
         return;
-    const struct mrl_path *path = region_path(t, name, MRL_CALLER);
-    enter_node(t, path->node, beginning_of(t, path), false);
+    const struct mrl_path *path = mrl_region_path(t, name, MRL_CALLER);
+    mrl_open_node(t, path->node, mrl_beginning_of(t, path), false);
     t->inside = 0;
 }
 
@@ -110,8 +95,8 @@ static bool is_region(uint32_t node, const char *name)
     return n->kind == MRL_NODE_REGION && strncmp(mrl_text(n->name), name, 255) == 0;
 }
 
-/* Ends the region at this depth of the stack, and all inside it. */
-static void close_from(struct mrl_thread *t, uint32_t depth)
+/* Ends what is open at this depth of the stack, and all inside it. */
+void mrl_close_from(struct mrl_thread *t, uint32_t depth)
 {
     while (t->depth > depth)
         exit_top(t);
@@ -119,7 +104,7 @@ static void close_from(struct mrl_thread *t, uint32_t depth)
 
 static void region_end(const char *name)
 {
-    struct mrl_thread *t = name ? outside_mpi() : NULL;
+    struct mrl_thread *t = name ? mrl_outside_mpi() : NULL;
     if (!t)
         return;
     uint32_t depth = t->depth;
@@ -128,7 +113,7 @@ static void region_end(const char *name)
     t->inside = 0;
     t->bad_exits += depth ? t->depth - depth : 1;
     if (depth)
-        close_from(t, depth - 1);
+        mrl_close_from(t, depth - 1);
 }
 
 /*
@@ -142,15 +127,15 @@ void mrl_phase(int level)
         return;
     if (mrl.started && !mrl.stopped)
         mrl.on = true;
-    struct mrl_thread *t = outside_mpi();
+    struct mrl_thread *t = mrl_outside_mpi();
     if (!t)
         return;
     uint32_t depth = 0;
     while (depth < t->depth && mrl_node_at(t->open[depth].path)->kind != MRL_NODE_PHASE)
         depth++;
-    close_from(t, depth);
+    mrl_close_from(t, depth);
     if (level != 1)
-        enter_node(t, mrl_node(&(struct mrl_node){.parent = t->where, .kind = MRL_NODE_PHASE, .key = (uint64_t)(int64_t)level}), NULL, false);
+        mrl_open_node(t, mrl_node(&(struct mrl_node){.parent = t->where, .kind = MRL_NODE_PHASE, .key = (uint64_t)(int64_t)level}), NULL, false);
     t->inside = 0;
     mrl.on = level != 0;
 }
@@ -170,7 +155,7 @@ static bool left(const struct mrl_paths *p, uint32_t depth, uintptr_t sp, const 
 static void function_begin(void *function, struct mrl_caller caller)
 {
     struct mrl_thread *t = mrl_self;
-    if (!atomic_load_explicit(&mrl.on, memory_order_relaxed) || !(t = outside_mpi()))
+    if (!atomic_load_explicit(&mrl.on, memory_order_relaxed) || !(t = mrl_outside_mpi()))
         return;
     struct mrl_paths *p = t->paths;
     const struct mrl_path *path;
@@ -178,13 +163,13 @@ static void function_begin(void *function, struct mrl_caller caller)
         exit_top(t);
     for (;;) {
         path = function_path(t, function, caller);
-        if (!t->depth || !left(p, t->depth - 1, 0, beginning_of(t, path)->anchors))
+        if (!t->depth || !left(p, t->depth - 1, 0, mrl_beginning_of(t, path)->anchors))
             break;
         exit_top(t);
     }
     if (t->depth == MRL_DEPTH && !p->beyond)
-        p->beyond = beginning_of(t, path)->anchors[0].top ? beginning_of(t, path)->anchors[0].top : caller.sp;
-    enter_node(t, path->node, beginning_of(t, path), true);
+        p->beyond = mrl_beginning_of(t, path)->anchors[0].top ? mrl_beginning_of(t, path)->anchors[0].top : caller.sp;
+    mrl_open_node(t, path->node, mrl_beginning_of(t, path), true);
     t->inside = 0;
 }
 
@@ -192,7 +177,7 @@ static void function_begin(void *function, struct mrl_caller caller)
 static void function_end(void *function, struct mrl_caller caller)
 {
     struct mrl_thread *t = mrl_self;
-    if (!t || !atomic_load_explicit(&mrl.on, memory_order_relaxed) || !(t = outside_mpi()))
+    if (!t || !atomic_load_explicit(&mrl.on, memory_order_relaxed) || !(t = mrl_outside_mpi()))
         return;
     struct mrl_paths *p = t->paths;
     t->inside = 0;
@@ -204,7 +189,7 @@ static void function_end(void *function, struct mrl_caller caller)
     while (depth > 0 && (p->functions[depth - 1] != function || (p->anchors[depth - 1][0].top && p->anchors[depth - 1][0].top < caller.sp)))
         depth--;
     if (depth)
-        close_from(t, depth - 1);
+        mrl_close_from(t, depth - 1);
 }
 
 /* What -finstrument-functions puts at the beginning and the end of each function. */
@@ -225,11 +210,15 @@ MRL_HOOK void __cyg_profile_func_exit(void *function, void *site)
 /* Closes what is still open when the run ends. */
 void mrl_close_regions(struct mrl_thread *t)
 {
-    close_from(t, 0);
+    for (uint32_t i = 0; i < t->depth; i++)
+        t->cut_short += mrl_node_at(t->open[i].path)->kind == MRL_NODE_COMPONENT;
+    mrl_close_from(t, 0);
 }
 
 __attribute__((visibility("default"))) const struct marple_hooks marple_hooks_1 = {
     .size = sizeof(struct marple_hooks),
     .region_begin = region_begin,
     .region_end = region_end,
+    .invocation_begin = mrl_invocation_begin,
+    .invocation_end = mrl_invocation_end,
 };

@@ -117,9 +117,27 @@ int mrl_core_gather(const struct mrl_finish *finish);
 bool mrl_core_replay(const struct mrl_finish *finish);
 bool mrl_core_conclude(const struct mrl_finish *finish);
 
+/* directory.c: the run directory's name, made of the settings or of the job's, and its length; making it. */
+#define MRL_DIRECTORY 4096
+size_t mrl_directory_name(char *out, size_t size, const char *job);
+const char *mrl_job_id(void); /* NULL: no batch system */
+void mrl_choose_directory(char *out, size_t size);
+
+/* alone.c */
+extern bool mrl_alone; /* measured by itself, without a world */
+void mrl_begin_alone(void);
+
 /* region.c */
 void mrl_phase(int level);
 void mrl_close_regions(struct mrl_thread *t);
+struct mrl_thread *mrl_outside_mpi(void);
+void mrl_close_from(struct mrl_thread *t, uint32_t depth);
+
+/* component.c */
+struct marple_method;
+struct marple_value;
+uint64_t mrl_invocation_begin(struct marple_method *method, const char *context);
+void mrl_invocation_end(uint64_t token, const struct marple_value *values, uint32_t count);
 
 /* lifecycle.c, in the order of calling */
 bool mrl_beside(const char *relative, char *path, size_t size);
@@ -228,9 +246,54 @@ static inline __attribute__((always_inline)) uint64_t mrl_stop(struct mrl_thread
 static inline void mrl_own(struct mrl_thread *t, uint64_t ticks)
 {
     t->own_ticks += ticks;
+    t->own_sum += ticks;
     if (t->last_end)
         t->gap_from = t->last_end;
     t->last_end = 0; /* so that one comparison tells both a long gap and this */
+}
+
+/* When the last event ended. */
+static inline uint64_t mrl_ended(const struct mrl_thread *t)
+{
+    return t->last_end ? t->last_end : t->gap_from;
+}
+
+/*
+ * Operations in flight, started in this thread: by a call that ended at `end`, when `mpi` ticks had been spent
+ * in MPI; and known to be complete, in this thread or in another.
+ */
+static inline void mrl_take_off(struct mrl_thread *t, uint64_t end, uint64_t mpi)
+{
+    if (t->in_flight++ == 0) {
+        t->flight_from = end;
+        t->flight_else = mpi + t->own_sum;
+    }
+}
+
+/* Ticks until `now` during which the thread computed while some were in flight. */
+static inline uint64_t mrl_overlap(const struct mrl_thread *t, uint64_t now)
+{
+    if (!t->in_flight)
+        return t->overlap_sum;
+    uint64_t flight = now - t->flight_from, other = t->mpi_sum + t->own_sum - t->flight_else;
+    return t->overlap_sum + (flight > other ? flight - other : 0);
+}
+
+static inline void mrl_land(struct mrl_thread *t, uint32_t count, uint64_t now)
+{
+    if (count < t->in_flight) {
+        t->in_flight -= count;
+        return;
+    }
+    t->overlap_sum = mrl_overlap(t, now);
+    t->in_flight = 0;
+}
+
+/* What other threads have completed, as soon as this one looks. */
+static inline void mrl_land_others(struct mrl_thread *t, uint64_t now)
+{
+    if (unlikely(atomic_load_explicit(&t->landed, memory_order_relaxed)))
+        mrl_land(t, atomic_exchange_explicit(&t->landed, 0, memory_order_relaxed), now);
 }
 
 /* Makes the records before this position count, and leaves the call. */

@@ -129,11 +129,31 @@ static void read_completion(const struct mrl_request *item, mrl_word status, str
     m->bytes = read.bytes;
 }
 
+/* The thread that started it counts it as in flight. */
+static void landed(struct mrl_thread *t, const struct mrl_request *item)
+{
+    if (likely(item->thread == t->index)) {
+        mrl_land_others(t, mrl_ended(t));
+        mrl_land(t, 1, mrl_ended(t));
+    } else {
+        mrl_landed_elsewhere(item);
+    }
+}
+
+/* Nobody will ask for its completion. */
+void mrl_abandon(struct mrl_thread *t, struct mrl_request *item)
+{
+    if (item && item->flags & MRL_REQ_ACTIVE)
+        landed(t, item);
+    mrl_request_drop(item);
+}
+
 uint64_t mrl_complete(struct mrl_thread *t, struct mrl_request *item, mrl_word status, uint64_t at)
 {
     if (!item)
         return at;
     if (item->flags & MRL_REQ_ACTIVE) {
+        landed(t, item);
         struct mrl_received_message m = {.peer = item->peer, .tag = item->tag};
         read_completion(item, status, &m);
         if (item->kind == MRL_REQ_COMM)
@@ -183,6 +203,7 @@ uint64_t mrl_started(struct mrl_thread *t, mrl_word request, const struct mrl_ca
     item->flags |= MRL_REQ_ACTIVE;
     struct mrl_received_message m = {.peer = item->peer, .tag = item->tag, .bytes = (int64_t)item->bytes};
     at = write_operation(t, item, MRL_POSTED, &m, at);
+    mrl_take_off(t, c->end, t->mpi_sum);
     mrl_request_keep(item);
     return at;
 }
@@ -196,6 +217,7 @@ void mrl_keep_message(mrl_word message, const struct mrl_received_message *m, ui
     r->peer = m->peer;
     r->tag = m->tag;
     r->comm = (uint16_t)comm;
+    r->flags = 0;
     mrl_request_ready(r, handle);
 }
 

@@ -128,6 +128,7 @@ MRL_INLINE uint64_t mrl_write(struct mrl_thread *t, const struct mrl_call *c)
     uint32_t tag = c->flags & MRL_COLLECTIVE ? (uint32_t)c->in : (uint32_t)c->tag;
     uint32_t bytes = c->flags & MRL_COLLECTIVE ? (uint32_t)c->out : (uint32_t)(c->out | c->in);
     uint64_t *word = mrl_slot(t, at)->words; /* four stores instead of nine */
+    t->mpi_sum += duration;
     word[0] = c->start;
     word[1] = (uint32_t)duration | (uint64_t)bytes << 32;
     word[2] = (uint32_t)c->peer | (uint64_t)tag << 32;
@@ -180,6 +181,8 @@ MRL_INLINE uint8_t mrl_follow(struct mrl_thread *t, const struct mrl_call *c, mr
         r->kind = kind;
         r->flags = flags;
         mrl_request_ready(r, handle);
+        if (started)
+            mrl_take_off(t, c->end, t->mpi_sum + (c->end - c->start));
     }
     return started;
 }
@@ -190,6 +193,7 @@ MRL_INLINE uint8_t mrl_follow(struct mrl_thread *t, const struct mrl_call *c, mr
  */
 uint64_t mrl_started(struct mrl_thread *t, mrl_word request, const struct mrl_call *c, uint64_t at);
 uint64_t mrl_complete(struct mrl_thread *t, struct mrl_request *item, mrl_word status, uint64_t at);
+void mrl_abandon(struct mrl_thread *t, struct mrl_request *item);
 uint64_t mrl_complete_all(struct mrl_thread *t, struct mrl_scratch *held, int64_t count, mrl_word statuses, uint64_t at);
 uint64_t mrl_complete_some(struct mrl_thread *t, struct mrl_scratch *held, int64_t count, const int *which, int64_t some, int base, mrl_word statuses, uint64_t at);
 MRL_INLINE struct mrl_scratch *mrl_hold_all(int64_t count, mrl_word requests)

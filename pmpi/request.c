@@ -13,6 +13,14 @@ bool mrl_requests_begin(void)
     return mrl_requests != NULL;
 }
 
+/* Tells the thread that started an operation that it is no longer in flight. */
+MRL_COLD void mrl_landed_elsewhere(const struct mrl_request *item)
+{
+    struct mrl_thread *t = item->thread < MRL_THREADS_MAX ? mrl.threads[item->thread] : NULL;
+    if (t && item->flags & MRL_REQ_ACTIVE)
+        atomic_fetch_add_explicit(&t->landed, 1, memory_order_relaxed);
+}
+
 /* A thread that waits for a million requests at once may cost 48 MB; beyond that they are not followed. */
 #define SCRATCH_MAX (1 << 20)
 

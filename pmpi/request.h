@@ -51,6 +51,8 @@ static inline uint32_t mrl_request_home(mrl_word handle)
 }
 _Static_assert(MRL_REQUEST_SLOTS == 1u << 16, "mrl_request_home gives 16 bits");
 
+void mrl_landed_elsewhere(const struct mrl_request *item);
+
 /*
  * A slot for a new operation, to be filled and then given its handle; NULL: no room. An equal handle found
  * on the way belongs to an operation whose end was not seen: it gives way.
@@ -63,8 +65,11 @@ static inline struct mrl_request *mrl_request_new(mrl_word handle)
         if (before != 0 && before != handle)
             continue;
         if (!mrl.concurrent ||
-            atomic_compare_exchange_strong_explicit(&slot->handle, &before, MRL_HELD, memory_order_acquire, memory_order_relaxed))
+            atomic_compare_exchange_strong_explicit(&slot->handle, &before, MRL_HELD, memory_order_acquire, memory_order_relaxed)) {
+            if (unlikely(before))
+                mrl_landed_elsewhere(slot);
             return slot;
+        }
     }
     atomic_fetch_add_explicit(&mrl.header->requests_lost, 1, memory_order_relaxed);
     return NULL;

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 static _Atomic int sessions; /* open */
-bool mrl_alone;
 
 /* The same in all processes of the job, if possible; else at least on one node. */
 static void job_name(char *out, size_t size)

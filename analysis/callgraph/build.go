@@ -114,8 +114,11 @@ func (b *builder) path(root ID, index uint32) *Node {
 	switch raw.Kind {
 	case event.NodeFrame:
 		n.Kind, n.Code, n.Site = KindFrame, b.code(raw.Name, raw.Key), b.code(raw.SiteModule, raw.Site)
-	case event.NodeRegion, event.NodeComponent:
+	case event.NodeRegion:
 		n.Kind, n.Name = KindRegion, b.p.String(raw.Name)
+	case event.NodeComponent:
+		n.Kind, n.Name = KindComponent, b.p.String(raw.Name)
+		n.Component, n.Instance = b.p.String(uint32(raw.Key)), b.p.String(uint32(raw.Key>>32))
 	case event.NodePhase:
 		n.Kind, n.Level = KindPhase, int64(raw.Key)
 	case event.NodeMPI:

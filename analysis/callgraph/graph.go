@@ -30,20 +30,21 @@ const (
 type Kind uint8
 
 const (
-	KindNone     Kind = iota
-	KindRoot          // a thread, or several
-	KindFrame         // a function, called at Site
-	KindRegion        // named by the application
-	KindPhase         // numbered by MPI_Pcontrol; phase 0 is the time while recording was off
-	KindMPI           // calls of an MPI function
-	KindGap           // outside MPI, between two given events
-	KindOffCore       // outside MPI, runnable but without a core
-	KindOwn           // Marple itself
-	KindOverflow      // paths for which there was no room
-	KindCut           // callers that are left out of the path
+	KindNone      Kind = iota
+	KindRoot           // a thread, or several
+	KindFrame          // a function, called at Site
+	KindRegion         // named by the application
+	KindPhase          // numbered by MPI_Pcontrol; phase 0 is the time while recording was off
+	KindMPI            // calls of an MPI function
+	KindGap            // outside MPI, between two given events
+	KindOffCore        // outside MPI, runnable but without a core
+	KindOwn            // Marple itself
+	KindOverflow       // paths for which there was no room
+	KindCut            // callers that are left out of the path
+	KindComponent      // a method of a component
 )
 
-var kindNames = [...]string{"", "root", "frame", "region", "phase", "mpi", "gap", "off-core", "marple", "overflow", "cut"}
+var kindNames = [...]string{"", "root", "frame", "region", "phase", "mpi", "gap", "off-core", "marple", "overflow", "cut", "component"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
@@ -62,7 +63,9 @@ func ParseKind(name string) Kind {
 type Node struct {
 	ID, Parent ID
 	Kind       Kind
-	Name       string // function, region
+	Name       string // function, region, method
+	Component  string // KindComponent
+	Instance   string // KindComponent, "" if there is only one
 	Code       Code   // KindFrame: the function's beginning
 	Site       Code   // KindFrame, KindMPI: the return address of the call; zero if that is not known
 	Level      int64  // KindPhase
@@ -181,6 +184,9 @@ func (n *Node) identity() ID {
 		if n.Unknown {
 			put(1)
 		}
+	case KindComponent:
+		put(uint64(len(n.Component)), uint64(len(n.Instance)))
+		h.Write([]byte(n.Component + n.Instance + n.Name))
 	case KindPhase:
 		put(uint64(n.Level))
 	case KindGap:

@@ -107,6 +107,7 @@ const (
 	kindPosted
 	kindCompleted
 	kindBegin
+	kindValues
 )
 
 // Flags of records.
@@ -118,6 +119,14 @@ const (
 	flagHit
 	flagIsSend
 	flagCancelled
+)
+
+// Flags of the end of an invocation, and of its values.
+const (
+	flagInvocation = 1
+	flagReal       = 1
+	flagQuality    = 2
+	flagsOfValue   = 2 // bits
 )
 
 // record is struct mrl_record; the other kinds share its size, and its last word but the path.
@@ -167,8 +176,10 @@ type Node struct {
 	Op     Op
 	Flags  OpFlags
 	_      uint8
-	Key    uint64 // NodeFrame: where the function begins in its module; NodePhase: level; NodeCut: see CutUnknown
-	Name   uint32 // string, or index of the module
+	// NodeFrame: where the function begins in its module; NodePhase: level; NodeCut: see CutUnknown;
+	// NodeComponent: strings of component and, in the upper half, instance.
+	Key  uint64
+	Name uint32 // string, or index of the module
 	// Where a frame or an MPI call was called, as its return address; Site is 0 if that is not known.
 	SiteModule uint32
 	Site       uint64
@@ -284,7 +295,7 @@ const (
 	records       = 4096
 	undoMax       = 256
 	entriesMax    = 16384
-	threadHot     = 8192
+	threadHot     = 16384
 	ringAt        = threadHot
 	undoAt        = ringAt + records*recordSize
 	entriesAt     = undoAt + undoMax*(8+entrySize) + 2048
@@ -318,6 +329,12 @@ type thread struct {
 	gapFrom        uint64
 	offInside      uint64
 	offBlocked     uint64
+	mpiSum, ownSum uint64
+	overlapSum     uint64
+	flightFrom     uint64
+	flightElse     uint64
+	inFlight       uint32
+	landed         uint32
 	epoch, depth   uint32
 	index, _       uint32
 	cpuNs, wallNs  uint64
@@ -326,6 +343,8 @@ type thread struct {
 	deepRegions    uint64
 	badExits       uint64
 	insideHooks    uint64
+	valuesLost     uint64
+	cutShort       uint64
 	consumed       uint64
 	undoBatch      uint64
 	undoCount      uint32

@@ -124,8 +124,8 @@ func (l *Log) take(ring *[records]record, from, to uint64) {
 			second, bytes = r.start, 0
 		case kindPosted, kindCompleted: // start is bytes, duration the operation's number, bytes the thread's
 			first, second = zigzag(int32(r.duration-l.number)), r.start
-		case kindEnter, kindExit:
-			first, end, bytes = r.start-l.last, r.start, 0
+		case kindEnter, kindExit: // of an exit the rest is its duration, which follows from the enter
+			who, first, end, bytes, l.wide = uint64(1<<32+NoPeer), r.start-l.last, r.start, 0, false
 		case kindBefore:
 			what, who, first, second, bytes = uint64(makeWhat(0, 0, kindBefore, 0)), 0, r.start, r.second(), 0
 			if first == 0 {

@@ -277,6 +277,9 @@ func node(c *coder, n *callgraph.Node) {
 		flag(c, &n.Unknown)
 	case callgraph.KindPhase:
 		signed(c, &n.Level)
+	case callgraph.KindComponent:
+		c.text(&n.Component)
+		c.text(&n.Instance)
 	case callgraph.KindMPI:
 		code(c, &n.Site)
 		number(c, &n.Op)

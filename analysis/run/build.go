@@ -207,6 +207,9 @@ func (b *builder) node(n *callgraph.Node) *Node {
 		if n.Unknown {
 			out.Name = "callers that could not be found"
 		}
+	case callgraph.KindComponent:
+		out.Component, out.Method, out.Instance = n.Component, n.Name, n.Instance
+		out.Name = MethodName(n.Component, n.Instance, n.Name)
 	case callgraph.KindPhase:
 		out.Name = fmt.Sprintf("phase %d", n.Level)
 		if n.Level == 0 {
@@ -229,6 +232,15 @@ func (b *builder) node(n *callgraph.Node) *Node {
 		out.Name = "paths that found no room"
 	}
 	return out
+}
+
+// MethodName is a component's method for people: States.compute, or of one of several instances
+// States[fine].compute.
+func MethodName(component, instance, method string) string {
+	if instance != "" {
+		component += "[" + instance + "]"
+	}
+	return component + "." + method
 }
 
 // address names a place by itself: libfoo+0x1234.

@@ -166,10 +166,14 @@ type Node struct {
 	File     string    `json:"file,omitempty"`     // frame, mpi: the source file of that place
 	Line     int       `json:"line,omitempty"`
 	Inlined  []Inlined `json:"inlined,omitempty"` // the innermost first: functions that the call stands in, but that have no frame
-	Op       string    `json:"op,omitempty"`
-	From     string    `json:"from,omitempty"` // id, of a gap
-	To       string    `json:"to,omitempty"`
-	Loop     bool      `json:"loop,omitempty"` // gap between two tests or probes, each shorter than 10 µs
+	// Component, Method and Instance are those of an invocation's path.
+	Component string `json:"component,omitempty"`
+	Method    string `json:"method,omitempty"`
+	Instance  string `json:"instance,omitempty"`
+	Op        string `json:"op,omitempty"`
+	From      string `json:"from,omitempty"` // id, of a gap
+	To        string `json:"to,omitempty"`
+	Loop      bool   `json:"loop,omitempty"` // gap between two tests or probes, each shorter than 10 µs
 
 	Exclusive Stat       `json:"exclusive_ns"`
 	Inclusive Stat       `json:"inclusive_ns"`

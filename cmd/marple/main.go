@@ -44,7 +44,8 @@ func root() *cobra.Command {
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
 	})
-	c.AddCommand(execCommand(), reportCommand(), callgraphCommand(), waitsCommand(), timelineCommand(), fitCommand(), pruneCommand(), selectCommand(), recoverCommand(), doctorCommand())
+	c.AddCommand(execCommand(), reportCommand(), callgraphCommand(), waitsCommand(), timelineCommand(), fitCommand(), pruneCommand(), selectCommand(),
+		proxygenCommand(), recoverCommand(), doctorCommand())
 	c.CompletionOptions.HiddenDefaultCmd = true
 	return c
 }

@@ -147,7 +147,7 @@ var shapes = map[string]shape{
 	"startall": {op: "REQUEST", start: Immediate,
 		write: "for (int64_t i = 0; array_of_requests && i < (int)count; i++)\n        at = mrl_started(t, mrl_handle_at(array_of_requests, i), &c, at);"},
 	"cancel": {op: "REQUEST", before: holdOne, write: "mrl_request_cancelling(held);", failed: "mrl_request_keep(held);"},
-	"request_free": {op: "REQUEST", before: holdOne, write: "mrl_request_drop(held);",
+	"request_free": {op: "REQUEST", before: holdOne, write: "mrl_abandon(t, held);",
 		failed: "mrl_request_keep(held);"},
 	"grequest": {op: "REQUEST", start: Immediate, after: follow("OTHER", "0")},
 

@@ -1,0 +1,144 @@
+package proxygen
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// headerName is the header's name without its ending, as an identifier.
+func (o Options) headerName() string {
+	name := filepath.Base(o.Header)
+	name = strings.TrimSuffix(name, filepath.Ext(name))
+	return plainName(name)
+}
+
+// abstractClasses are those that the header itself defines. Which words might be class names is read off its
+// text, behind the preprocessor; whether they are is asked.
+func (c *clang) abstractClasses() ([]string, error) {
+	text, stderr, err := c.run("", "-E")
+	if err != nil && len(stderr) == 0 {
+		return nil, err
+	}
+	if err := c.complaint(diagnostics(stderr)); err != nil {
+		return nil, err
+	}
+	candidates := definedClasses(ownLines(string(text), c.header))
+	var q questions
+	q.text("#include <type_traits>")
+	for i, name := range candidates {
+		q.ask(fmt.Sprint("abstract", i), "static_assert(std::is_abstract_v<::%s>);", name)
+	}
+	a, err := c.answer(&q)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for i, name := range candidates {
+		if a.yes(fmt.Sprint("abstract", i)) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+var lineMarker = regexp.MustCompile(`^# \d+ "((?:[^"\\]|\\.)*)"`)
+
+// ownLines are the lines of preprocessed text that come from a file itself, and not from what it includes.
+func ownLines(text, file string) string {
+	var b strings.Builder
+	own := false
+	for line := range strings.Lines(text) {
+		if m := lineMarker.FindStringSubmatch(line); m != nil {
+			own = strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(m[1]) == file
+		} else if own {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+var (
+	tokens = regexp.MustCompile(`(?s)//[^\n]*|/\*.*?\*/|R"([^()\\ ]*)\(.*?\)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|(?m:^[ \t]*#(?:\\\r?\n|[^\n])*)|[\pL_][\pL\pN_]*|::|\[\[.*?\]\]|\S`)
+	word   = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
+)
+
+// definedClasses lists the classes defined in a text, by qualified name, but templates.
+func definedClasses(text string) []string {
+	var list []string
+	type scope struct {
+		name   string // "" of what has no name
+		hidden bool   // a function, a template, ...
+	}
+	var open []scope
+	var words []string // since the last ; { or }
+	for _, token := range tokens.FindAllString(text, -1) {
+		switch {
+		case strings.HasPrefix(token, "//"), strings.HasPrefix(token, "/*"), strings.HasPrefix(strings.TrimSpace(token), "#"), strings.HasPrefix(token, "[["):
+		case token == "{":
+			s := scope{hidden: true}
+			if name, kind := defines(words); kind != "" {
+				s = scope{name: name, hidden: kind == "template"}
+				if kind == "class" {
+					path := name
+					for i := len(open) - 1; i >= 0; i-- {
+						s.hidden = s.hidden || open[i].hidden
+						if open[i].name != "" {
+							path = open[i].name + "::" + path
+						}
+					}
+					if !s.hidden {
+						list = append(list, path)
+					}
+				}
+			}
+			open = append(open, s)
+			words = nil
+		case token == "}":
+			if len(open) > 0 {
+				open = open[:len(open)-1]
+			}
+			words = nil
+		case token == ";":
+			words = nil
+		case token == ":" && len(words) == 1: // public:
+			words = nil
+		default:
+			words = append(words, token)
+		}
+	}
+	return list
+}
+
+// defines tells what the words before a { define: a namespace, a class or a template of classes.
+func defines(words []string) (name, kind string) {
+	for i, w := range words {
+		switch w {
+		case "namespace":
+			return strings.Join(words[i+1:], ""), "namespace"
+		case "extern":
+			if len(words) == 2 && strings.HasPrefix(words[1], `"`) {
+				return "", "namespace"
+			}
+		case "enum", "union", "(", "=":
+			return "", ""
+		case "template":
+			return "", "template"
+		case "class", "struct":
+			for _, next := range words[i+1:] {
+				if next == ":" {
+					break
+				}
+				if next == "<" { // a specialisation
+					return "", "template"
+				}
+				if word.MatchString(next) && next != "final" {
+					name = next
+				}
+			}
+			return name, "class"
+		}
+	}
+	return "", ""
+}

@@ -1,0 +1,166 @@
+/*
+ * Invocations of components' methods. They are open like regions; at their end they leave, beside what a
+ * region leaves, what the invocation cost in MPI and in Marple, and the values it was given.
+ */
+#include "include/marple.h"
+#include "path.h"
+
+#include <string.h>
+
+#define NOT_RECORDED UINT32_MAX
+
+/* A list of components and of component.method, separated by commas. */
+static bool listed(const char *list, const char *component, const char *method)
+{
+    size_t n = strlen(component);
+    for (const char *item = list; *item; item += *item == ',') {
+        size_t length = strcspn(item, ",");
+        if (length >= n && strncmp(item, component, n) == 0 &&
+            (length == n || (item[n] == '.' && length - n - 1 == strlen(method) && strncmp(item + n + 1, method, length - n - 1) == 0)))
+            return true;
+        item += length;
+    }
+    return false;
+}
+
+/* A method is known by the node that it has, or would have, at the root. */
+static MRL_COLD uint32_t register_method(struct marple_method *m)
+{
+    const char *component = m->component ? m->component : "", *method = m->method ? m->method : "";
+    uint32_t id = NOT_RECORDED;
+    if (!listed(mrl.settings.skip, component, method)) {
+        uint64_t names = mrl_string(component, 255) | (uint64_t)mrl_string(m->instance ? m->instance : "", 255) << 32;
+        id = mrl_node(&(struct mrl_node){
+            .parent = MRL_ROOT_NODE, .kind = MRL_NODE_COMPONENT, .key = names, .name = mrl_string(method, 255)});
+    }
+    __atomic_store_n(&m->id, id, __ATOMIC_RELAXED);
+    return id;
+}
+
+static const struct mrl_path *method_path(struct mrl_thread *t, uint32_t id, struct mrl_caller caller)
+{
+    const void *name = (const void *)(uintptr_t)id;
+    const struct mrl_path *path = mrl_path_remembered(t, MRL_EVENT_METHOD, name, caller);
+    if (likely(path != NULL))
+        return path;
+    const struct mrl_node *method = mrl_node_at(id);
+    struct mrl_node leaf = {.kind = MRL_NODE_COMPONENT, .key = method->key, .name = method->name};
+    return mrl_path_walk(t, MRL_EVENT_METHOD, name, caller, &leaf);
+}
+
+/* The method's node below the one of the context, which is no more than a region around it. */
+static MRL_COLD uint32_t node_in(uint32_t context, uint32_t id)
+{
+    const struct mrl_node *method = mrl_node_at(id);
+    return mrl_node(&(struct mrl_node){
+        .parent = context, .kind = MRL_NODE_COMPONENT, .key = method->key, .name = method->name});
+}
+
+uint64_t mrl_invocation_begin(struct marple_method *m, const char *context)
+{
+    struct mrl_thread *t = mrl_outside_mpi();
+    if (unlikely(!t))
+        return 0;
+    uint32_t id = __atomic_load_n(&m->id, __ATOMIC_RELAXED);
+    if (unlikely(!id))
+        id = register_method(m);
+    if (unlikely(id == NOT_RECORDED)) {
+        t->inside = 0;
+        return 0;
+    }
+    const struct mrl_path *path = context ? mrl_region_path(t, context, MRL_CALLER) : method_path(t, id, MRL_CALLER);
+    uint32_t node = unlikely(context != NULL) ? node_in(path->node, id) : path->node;
+    bool open = mrl_open_node(t, node, mrl_beginning_of(t, path), false);
+    t->inside = 0;
+    return open ? t->open[t->depth - 1].enter << 8 | t->depth : 0;
+}
+_Static_assert(MRL_DEPTH < 256, "a token has 8 bits for the depth");
+
+/* Short names: cheaper than a call. */
+static inline bool same_text(const char *a, const char *b)
+{
+    for (; *a == *b; a++, b++)
+        if (!*a)
+            return true;
+    return false;
+}
+
+static MRL_COLD uint32_t name_miss(struct mrl_known *known, const char *name)
+{
+    known->handle = (uintptr_t)name;
+    known->index = mrl_string(name, 255);
+    return (uint32_t)known->index;
+}
+
+/* The string of a value's name; 0 if there is no room for it. The same address may hold another name by now. */
+static inline uint32_t value_name(struct mrl_thread *t, const char *name)
+{
+    struct mrl_known *known = &t->names[((uintptr_t)name ^ (uintptr_t)name >> 6) & (MRL_VALUE_NAMES - 1)];
+    if (likely(known->handle == (uintptr_t)name && same_text(mrl_text((uint32_t)known->index), name)))
+        return (uint32_t)known->index;
+    return name_miss(known, name);
+}
+
+/* One of a pair: its name, and its flags in the upper half. */
+static inline uint64_t describe(struct mrl_thread *t, const struct marple_value *value)
+{
+    static const uint8_t flags[4] = {[MARPLE_INTEGER] = 0, [MARPLE_REAL] = MRL_REAL, [MARPLE_QUALITY] = MRL_REAL | MRL_QUALITY};
+    uint32_t name = likely(value->name != NULL) ? value_name(t, value->name) : 0;
+    if (unlikely(!name))
+        t->values_lost++;
+    return name | (uint64_t)flags[value->kind & 3] << 32;
+}
+
+static inline uint64_t write_values(struct mrl_thread *t, const struct marple_value *values, uint32_t count, uint32_t path, uint64_t at)
+{
+    for (uint32_t i = 0; i < count; i += 2) {
+        uint64_t *word = mrl_slot(t, at++)->words;
+        bool two = i + 1 < count;
+        uint64_t first = describe(t, &values[i]), second = two ? describe(t, &values[i + 1]) : 0;
+        word[0] = (uint64_t)values[i].as.integer;
+        word[1] = two ? (uint64_t)values[i + 1].as.integer : 0;
+        word[2] = (uint32_t)first | second << 32;
+        word[3] = MRL_WORD(path, 0, MRL_VALUES, first >> 32 | second >> 32 << MRL_SECOND);
+    }
+    return at;
+}
+
+void mrl_invocation_end(uint64_t token, const struct marple_value *values, uint32_t count)
+{
+    struct mrl_thread *t = token ? mrl_outside_mpi() : NULL;
+    if (unlikely(!t))
+        return;
+    uint32_t depth = token & 255;
+    t->inside = 0;
+    if (unlikely(depth == 0 || depth > t->depth || t->open[depth - 1].enter << 8 != token - depth)) {
+        t->bad_exits++; /* it was closed already, or was begun in another thread */
+        return;
+    }
+    if (unlikely(depth < t->depth)) {
+        t->bad_exits += t->depth - depth;
+        mrl_close_from(t, depth);
+    }
+    uint64_t now = mrl_start(t);
+    struct mrl_open open = mrl_pop(t, now);
+    mrl_land_others(t, now);
+    uint64_t own = t->own_sum - open.own, wall = now - open.enter;
+    uint64_t mpi = t->mpi_sum - open.mpi, overlap = mrl_overlap(t, now) - open.overlap;
+    wall -= own < wall ? own : wall;
+    mpi = mpi < wall ? mpi : wall;
+    overlap = overlap < wall - mpi ? overlap : wall - mpi;
+    uint64_t at = mrl_head(t);
+    if (unlikely(wall > UINT32_MAX))
+        mrl_slot(t, at++)->wide = (struct mrl_wide){.duration = wall, .out = mpi, .in = overlap, .kind = MRL_WIDE};
+    uint64_t *word = mrl_slot(t, at++)->words; /* struct mrl_invoked, in four stores */
+    word[0] = now;
+    word[1] = (uint32_t)wall | mpi << 32;
+    word[2] = (uint32_t)overlap | (own < UINT32_MAX ? own : UINT32_MAX) << 32;
+    word[3] = MRL_WORD(open.path, 0, MRL_EXIT, MRL_INVOCATION);
+    if (unlikely(count > MARPLE_VALUES)) {
+        t->values_lost += count - MARPLE_VALUES;
+        count = MARPLE_VALUES;
+    }
+    if (count)
+        at = write_values(t, values, count, open.path, at);
+    mrl_commit(t, at);
+}
