@@ -121,14 +121,6 @@ const (
 	flagCancelled
 )
 
-// Flags of the end of an invocation, and of its values.
-const (
-	flagInvocation = 1
-	flagReal       = 1
-	flagQuality    = 2
-	flagsOfValue   = 2 // bits
-)
-
 // record is struct mrl_record; the other kinds share its size, and its last word but the path.
 type record struct {
 	start    uint64

@@ -22,6 +22,13 @@ const (
 	mostFindings = 3 // more are counted; the first is what a reader will act on
 	mostRows     = 5 // of each table
 	mostNotes    = 3
+	mostLines    = 42
+
+	// Lines that follow, mostly: what comes first may take the rest.
+	belowPaths     = 9
+	belowFunctions = 15
+	belowFindings  = 26
+	leastFinding   = 7
 )
 
 // Text is the report. directory is where the details are; empty if they are nowhere.
@@ -44,6 +51,9 @@ type writer struct {
 	strings.Builder
 	r *run.Run
 }
+
+// room is how many lines may be written before so many others.
+func (w *writer) room(below int) int { return mostLines - below - strings.Count(w.String(), "\n") }
 
 func (w *writer) line(format string, arguments ...any) {
 	text := strings.TrimRight(words.Clean(fmt.Sprintf(format, arguments...)), " ")
@@ -85,8 +95,8 @@ func (w *writer) findings() {
 		return
 	}
 	for i, f := range w.r.Findings {
-		if i == mostFindings {
-			w.line("%d more in the details.", len(w.r.Findings)-mostFindings)
+		if i == mostFindings || i > 0 && w.room(belowFindings) < leastFinding {
+			w.line("%d more in the details.", len(w.r.Findings)-i)
 			break
 		}
 		w.block(fmt.Sprintf("%d. ", i+1), "   ", fmt.Sprintf("%s (%s, %s).", f.Title, words.Percent(f.Share), words.Duration(f.Seconds)))
@@ -138,9 +148,10 @@ func (w *writer) functions() {
 	}
 	w.line("")
 	w.line("%-28s %12s %9s %7s %9s %9s", "MPI function", "calls", "time", "share", "per call", "B/call")
+	rows := min(mostRows, max(2, w.room(belowFunctions)))
 	for i, f := range w.r.Functions {
-		if i == mostRows {
-			w.line("… %s", words.Count(uint64(len(w.r.Functions)-mostRows), "more function", "more functions"))
+		if i == rows {
+			w.line("… %s", words.Count(uint64(len(w.r.Functions)-rows), "more function", "more functions"))
 			break
 		}
 		w.line("%-28s %12s %9s %7s %9s %9s", words.Fit(f.Name, 28), words.Number(f.Calls), words.Duration(float64(f.Ns)/1e9),
@@ -173,9 +184,10 @@ func (w *writer) sites() {
 	}
 	w.line("")
 	w.line("%5s %11s  %9s %15s  %s", "share", "calls", "mean/rank", "most (rank)", "call path")
+	rows := min(mostRows, max(1, w.room(belowPaths)/2))
 	for i, n := range sites {
-		if i == mostRows {
-			w.line("… %s", words.Count(uint64(len(sites)-mostRows), "more call path", "more call paths"))
+		if i == rows {
+			w.line("… %s", words.Count(uint64(len(sites)-rows), "more call path", "more call paths"))
 			break
 		}
 		most := fmt.Sprintf("%s (%d)", words.Duration(float64(n.Exclusive.Max)/1e9), n.Exclusive.MaxRank)

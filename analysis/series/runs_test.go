@@ -42,12 +42,12 @@ func TestSeriesOfRuns(t *testing.T) {
 	list, err := series.OfRuns(runs, 0.01, series.Choice{})
 	require.NoError(t, err)
 	root := runs[0].Root().Name
-	solve := find(t, list, root+" > solve", "compute")
+	solve := find(t, list, root+" > main > solve", "compute")
 	require.Equal(t, []string{"ranks"}, solve.Parameters, "size is the same in all runs")
 	require.Equal(t, [][]float64{{1}, {2}, {4}, {8}}, solve.X)
 	require.InDeltaSlice(t, []float64{0.08, 0.04, 0.02, 0.01}, solve.Y, 1e-9)
-	require.InDeltaSlice(t, []float64{0.001, 0.002, 0.004, 0.008}, find(t, list, root+" > solve", "mpi").Y, 1e-9)
-	require.InDeltaSlice(t, []float64{0.081, 0.042, 0.024, 0.018}, find(t, list, root+" > solve", "time").Y, 1e-9)
+	require.InDeltaSlice(t, []float64{0.001, 0.002, 0.004, 0.008}, find(t, list, root+" > main > solve", "mpi").Y, 1e-9)
+	require.InDeltaSlice(t, []float64{0.081, 0.042, 0.024, 0.018}, find(t, list, root+" > main > solve", "time").Y, 1e-9)
 	require.Equal(t, root, list[0].Name, "most time first")
 	for _, s := range list {
 		require.NotContains(t, s.Name, "between", "gaps are no paths of their own")
@@ -75,7 +75,7 @@ func TestAPathThatSomeRunsLack(t *testing.T) {
 	})
 	list, err := series.OfRuns([]*run.Run{scaling(1, 1), extra}, 0.01, series.Choice{})
 	require.NoError(t, err)
-	s := find(t, list, extra.Root().Name+" > setup", "time")
+	s := find(t, list, extra.Root().Name+" > main > setup", "time")
 	require.Equal(t, []series.LeftOut{{Why: "the run has no such call path", Count: 1}}, s.LeftOut)
 }
 

@@ -30,6 +30,7 @@ var mayDiffer = []struct{ of, field, why string }{
 	{"run", "core_time", "times"},
 	{"run", "findings", "about times"},
 	{"run", "conditions", "about times"},
+	{"run", "waits", "about times"},
 	{"run", "clocks", "the machine's, or the simulation's"},
 	{"run", "hosts", "where it ran"},
 	{"per_rank", "host", "where it ran"},
