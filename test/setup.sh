@@ -4,7 +4,7 @@
 set -u
 
 packages="gcc g++ gfortran make openmpi-bin libopenmpi-dev mpich libmpich-dev scalapack-mpi-test hpcc lammps lammps-examples
-clang binutils libleveldb-dev libxerces-c-dev"
+clang binutils llvm libclang-rt-14-dev valgrind util-linux python3-mpi4py mplrs tree-ppuzzle castxml libleveldb-dev libxerces-c-dev"
 
 missing=
 for p in $packages; do

@@ -27,7 +27,7 @@ const (
 	// Lines that follow, mostly: what comes first may take the rest.
 	belowPaths     = 9
 	belowFunctions = 15
-	belowFindings  = 26
+	belowFindings  = 22
 	leastFinding   = 7
 )
 
