@@ -50,7 +50,8 @@ var endings = []struct {
 }{
 	{"atexit", "all", "finalized", true},
 	{"exit", "one all", "exited", true},
-	{"exit-0", "one all", "exited", true},
+	{"exit-0", "all", // what MPICH makes of one rank that leaves quietly depends on who notices first
+		"exited", true},
 	{"return", "one", "exited", true},
 	{"handler", "one", "exited", true},
 	{"MPI_Abort", "one all", "aborted", true},
