@@ -63,7 +63,7 @@ func fuzzSeeds(f testing.TB) [][]byte {
 // than its input.
 func checkBounded(t *testing.T, try func()) {
 	const (
-		maxBytes = 256 << 20
+		maxBytes = 512 << 20
 		maxTime  = 20 * time.Second
 	)
 	var before, after runtime.MemStats
