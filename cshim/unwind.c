@@ -29,7 +29,7 @@ static struct list {
 } lists[2];
 static _Atomic uint32_t turn;
 static _Atomic bool listing;
-static uint64_t listed_loads, listed_unloads;
+static _Atomic uint64_t listed_loads, listed_unloads;
 _Atomic uint32_t mrl_generation;
 
 /* Reads tables, whatever is in them: beyond the end there are zeros, and `bad` is set. */
