@@ -51,6 +51,7 @@ func New(p *profile.Profile, names Namer) *Run {
 	r.Functions = b.functions(r.CoreTime())
 	r.Communicators = b.communicators()
 	b.peers(r)
+	r.Modules = []Module{}
 	for _, m := range p.Graph.Modules {
 		r.Modules = append(r.Modules, Module{m.Path, m.BuildID, names.Notes(m)})
 	}
