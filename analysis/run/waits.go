@@ -148,7 +148,10 @@ func (b *builder) placeName(id callgraph.ID) string {
 		return "a path that was not recorded"
 	}
 	const most = 3 // functions named
-	name, kind := n.Label(), callgraph.KindMPI.String()
+	name, kind := n.Label(), n.Kind
+	if kind != callgraph.KindMPI.String() && kind != callgraph.KindGap.String() {
+		return name
+	}
 	for range most {
 		g := b.p.Graph.Find(id)
 		above := b.nodes[g.Parent]
