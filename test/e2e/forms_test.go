@@ -1,0 +1,57 @@
+// One program in five forms (test/apps/forms): every binding is measured alike.
+package e2e
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The same calls, bytes, peers and communicators, whatever the language. The table is the C form's.
+func TestFiveForms(t *testing.T) {
+	const ranks = 4
+	for _, mpi := range []*library{openMPI, mpich} {
+		t.Run(mpi.name, func(t *testing.T) {
+			mpi.need(t)
+			forms := map[string][]string{"C": {mpi.compile(t, filepath.Join("forms", "form"))}}
+			fortran := mpi.tool(strings.Replace(mpi.cc, "mpicc", "mpifort", 1))
+			if fortran == "" {
+				missing(t, "mpifort")
+			}
+			for name, source := range map[string]string{"mpif.h": "form_mpif", "use mpi": "form_mpi", "use mpi_f08": "form_f08"} {
+				program := filepath.Join(t.TempDir(), source)
+				build := exec.Command(fortran, "-O1", "-g", "-fallow-argument-mismatch", "-o", program, source+".f90")
+				build.Dir = apps("forms")
+				out, err := build.CombinedOutput()
+				require.NoError(t, err, "%s", out)
+				forms[name] = []string{program}
+			}
+			if mpi == openMPI { // Debian's mpi4py is built with it
+				forms["mpi4py"] = []string{"/usr/bin/python3", apps("forms/form.py")}
+			}
+			want := account{}
+			for _, name := range []string{"C", "mpif.h", "use mpi", "use mpi_f08", "mpi4py"} {
+				if forms[name] == nil {
+					continue
+				}
+				measured, r := mpi.measured(t, command{}, ranks, forms[name])
+				require.Zero(t, r.code, "%s: %s", name, r.stderr)
+				got := found(measured)
+				if name == "C" {
+					want = got
+					for f, row := range got.functions {
+						t.Logf("%-28s %6d calls %8d B out %8d B in", f, row["calls"], row["out"], row["in"])
+					}
+				}
+				wrong := append(differences("function", want.functions, got.functions), differences("peers", want.peers, got.peers)...)
+				wrong = append(wrong, differences("communicator", want.communicators, got.communicators)...)
+				assert.Empty(t, wrong, "%s:\n%s", name, strings.Join(wrong, "\n"))
+				t.Logf("%-12s %d functions, %d pairs of ranks, %d communicators", name, len(got.functions), len(got.peers), len(got.communicators))
+			}
+		})
+	}
+}
