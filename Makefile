@@ -84,7 +84,7 @@ test:
 # Packages run one after the other: the end-to-end tests want the cores for their ranks.
 test-go:
 	go test -p 1 -timeout 20m ./...
-	go test -race -timeout 10m ./analysis/event ./analysis/callgraph ./analysis/waitstate ./analysis/profile ./analysis/run ./analysis/diagnosis ./analysis/report ./analysis/symbol
+	go test -race -timeout 10m ./analysis/event ./analysis/callgraph ./analysis/waitstate ./analysis/profile ./analysis/run ./analysis/diagnosis ./analysis/report ./analysis/selection/... ./analysis/symbol
 
 lint: $(GEN)/settings.gen.h $(GEN)/functions.gen.h
 	@echo "gofmt"; test -z "$$(gofmt -l analysis bridge cmd cshim pmpi test)" || { gofmt -d analysis bridge cmd cshim pmpi test; exit 1; }
@@ -96,6 +96,7 @@ bench: build
 	go run ./test/bench $(BUILD)
 	go test -run '^$$' -bench 'Log' ./analysis/event
 	go test -run '^$$' -bench 'Replay' -benchtime 5x ./analysis/waitstate
+	go test -run '^$$' -bench . -benchtime 100ms -count 5 ./analysis/selection/...
 
 schema:
 	go run ./analysis/run/schemagen ./analysis/run analysis/run/schema.json

@@ -9,6 +9,7 @@ package graph
 
 import (
 	"encoding/json"
+	"slices"
 
 	"marple/analysis/run"
 )
@@ -59,14 +60,9 @@ func (n *Node) walk(depth int, visit func(*Node, int)) {
 	}
 }
 
-// HasComponents tells whether any node below n is a component's. If none is, every node counts as one.
+// HasComponents tells whether any node of the tree is a component's. If none is, every node counts as one.
 func (n *Node) HasComponents() bool {
-	for _, c := range n.Children {
-		if c.Component != "" || c.HasComponents() {
-			return true
-		}
-	}
-	return false
+	return n.Component != "" || slices.ContainsFunc(n.Children, (*Node).HasComponents)
 }
 
 // inside are the kinds of a run's nodes that are no step on the way to another component: their time is part

@@ -15,7 +15,7 @@ func TestWhatIsReadIsWrittenAgain(t *testing.T) {
 	const text = `{"name": "A<>", "inclusive": 1000, "calls": 3, "sizes": [{"calls":2,"at":{"n":10}},{"calls":1,"at":{"n":0.5}}], "colour": {"r":[1,2]}, "children": [
  {"name": "B", "component": "b", "inclusive": 0.125, "children": [
   {"name": "C", "inclusive": 12345678901234567, "children": []}]},
- {"name": "D", "inclusive": 0, "children": []}]}
+ {"name": "D", "inclusive": 0, "component": null, "children": []}]}
 `
 	n, err := Parse("f", []byte(text))
 	require.NoError(t, err)
