@@ -107,17 +107,16 @@ func (s *selector) expect() (err error) {
 		if err != nil {
 			return err
 		}
-		if i == 0 {
-			s.pieces = slices.Clone(pieces)
-			for k := range s.pieces {
-				s.pieces[k].mean, s.pieces[k].variance, s.pieces[k].error = 0, 0, 0
+		for k := range pieces {
+			p := &pieces[k]
+			p.mean, p.variance, p.error = sc.weight*p.mean, sc.weight*p.variance, sc.weight*p.error
+			if i > 0 {
+				sum := &s.pieces[k]
+				sum.mean, sum.variance, sum.error = sum.mean+p.mean, sum.variance+p.variance, sum.error+p.error
 			}
 		}
-		for k, p := range pieces {
-			sum := &s.pieces[k]
-			sum.mean += sc.weight * p.mean
-			sum.variance += sc.weight * p.variance
-			sum.error += sc.weight * p.error
+		if i == 0 {
+			s.pieces = pieces
 		}
 	}
 	s.p = s.problem(s.pieces, nil, s.plan.limits())
