@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -116,6 +117,8 @@ func selectCommand() *cobra.Command {
 				return usage("--front: %v", err)
 			}
 		}
+		slow := time.AfterFunc(2*time.Second, func() { fmt.Fprintf(os.Stderr, "marple: choosing; at most %v (--within)\n", q.Within) })
+		defer slow.Stop()
 		a, err := selection.Select(c.Context(), q)
 		if err != nil {
 			return err
@@ -129,7 +132,7 @@ func selectCommand() *cobra.Command {
 			data, err = json.MarshalIndent(a.Selection, "", " ")
 			text = string(data) + "\n"
 		default:
-			text = a.Text()
+			text = selection.Text(&a.Selection)
 		}
 		if err != nil {
 			return err
