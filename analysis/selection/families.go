@@ -280,6 +280,9 @@ func (p *Plan) family(name string, keyNode, value ast.Node) error {
 	if err != nil {
 		return err
 	}
+	if len(fam.Implementations) == 0 {
+		return f.fail(fam.at, "%s: expected at least one implementation", what)
+	}
 	if len(fam.Components) == 0 {
 		fam.Components = []string{name}
 	}

@@ -78,14 +78,15 @@ func TestEveryKeyIsRead(t *testing.T) {
 func TestMistakesHaveAPlace(t *testing.T) {
 	const one = "families: {A: {implementations: {one: {time: 1}}}}\n"
 	for text, want := range map[string]string{
-		"":                                `1:1: expected "families:"`,
-		"# nothing":                       `1:1: expected "families:"`,
-		"unit: ms":                        `1:1: file: "families" is missing`,
-		"- families":                      `1:1: file: expected lines of the form  key: value`,
-		"families: {A: {":                 `1:`,
-		"families: {}\n---\nfamilies: {}": `3:1: expected one document only`,
-		"famlies: {}":                     `1:1: file: unknown key "famlies"; expected one of unit, sizes, records,`,
-		"families: 5":                     `1:11: families: expected lines of the form  key: value`,
+		"":                                     `1:1: expected "families:"`,
+		"# nothing":                            `1:1: expected "families:"`,
+		"unit: ms":                             `1:1: file: "families" is missing`,
+		"- families":                           `1:1: file: expected lines of the form  key: value`,
+		"families: {A: {":                      `1:`,
+		"families: {}\n---\nfamilies: {}":      `3:1: expected one document only`,
+		"famlies: {}":                          `1:1: file: unknown key "famlies"; expected one of unit, sizes, records,`,
+		"families: {A: {implementations: {}}}": `1:12: family A: expected at least one implementation`,
+		"families: 5":                          `1:11: families: expected lines of the form  key: value`,
 		"families:\n  A.b: {implementations: {}}":                               `2:3: family A.b: expected a name without dots and spaces`,
 		"families:\n  A: {components: [a]}":                                     `2:7: family A: "implementations" is missing`,
 		"families:\n  A: {components: a, implementations: {}}":                  `2:19: family A: components: expected a list`,

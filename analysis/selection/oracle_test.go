@@ -48,10 +48,9 @@ type worldInteraction struct {
 }
 
 type worldQuality struct {
-	name, rule    string
-	least, most   float64
-	has           int // 1: least, 2: most
-	betterIsLower bool
+	name, rule  string
+	least, most float64
+	has         int // 1: least, 2: most
 }
 
 func draw(t *rapid.T) *world {

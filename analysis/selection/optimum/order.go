@@ -5,10 +5,9 @@ import "math/bits"
 // set is a set of variables.
 type set []uint64
 
-func newSet(n int) set       { return make(set, (n+63)/64) }
-func (s set) add(v int)      { s[v/64] |= 1 << (v % 64) }
-func (s set) remove(v int)   { s[v/64] &^= 1 << (v % 64) }
-func (s set) has(v int) bool { return s[v/64]>>(v%64)&1 == 1 }
+func newSet(n int) set     { return make(set, (n+63)/64) }
+func (s set) add(v int)    { s[v/64] |= 1 << (v % 64) }
+func (s set) remove(v int) { s[v/64] &^= 1 << (v % 64) }
 
 func (s set) each(visit func(v int)) {
 	for w, word := range s {
