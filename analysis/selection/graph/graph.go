@@ -10,6 +10,7 @@ package graph
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"marple/analysis/run"
 )
@@ -86,7 +87,7 @@ func FromRun(r *run.Run) (*Graph, error) {
 }
 
 func fromRun(n *run.Node) *Node {
-	out := &Node{Name: n.Name, Inclusive: float64(n.Inclusive.Sum)}
+	out := &Node{Name: n.Name, Component: component(n), Inclusive: float64(n.Inclusive.Sum)}
 	if n.Calls != nil {
 		out.Calls = float64(n.Calls.N)
 	}
@@ -96,4 +97,18 @@ func fromRun(n *run.Node) *Node {
 		}
 	}
 	return out
+}
+
+// component is the instance that a node belongs to: the nodes of components' methods are called
+// component.method or, where there are several instances, component[instance].method.
+func component(n *run.Node) string {
+	dot := strings.LastIndexByte(n.Name, '.')
+	if n.Kind != "component" || dot < 0 {
+		return ""
+	}
+	name := n.Name[:dot]
+	if open := strings.IndexByte(name, '['); open >= 0 && strings.HasSuffix(name, "]") {
+		return name[open+1 : len(name)-1]
+	}
+	return name
 }
