@@ -19,6 +19,9 @@ of the call graph, in which each implementation is replaced by what its model sa
 prune finds insignificant may be any implementation. The search is exact; where it is stopped by --within, the
 gap is given.
 
+Problem sizes are those that were recorded, as "sizes" of a JSON call graph's nodes: [{"calls": 3, "at": {"n":
+100}}]. What they do not say, the file says; --at and --records count more than both.
+
 The file of families (YAML):
 
     unit: ms                           # of all times here and in a JSON call graph: s, ms, us, ns
