@@ -4,7 +4,7 @@
 // as future work: models come from a file, qualities count, the total has an uncertainty, and the search is
 // exact without trying everything.
 //
-// It may use run, formula, words, and its own packages graph, prune and optimum; it holds no state.
+// It may use run, formula, model, words, and its own packages graph, prune and optimum; it holds no state.
 //
 // Invariant: the time that is given for an assembly is the sum of all parts of the call graph, each counted once,
 // measured or modelled; and what is called the best is the best, or the gap to it is given.
@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -212,6 +213,7 @@ func (s *selector) describe() {
 		}
 		s.a.Choices = append(s.a.Choices, choice)
 	}
+	s.a.Notes = append(s.a.Notes, slices.Sorted(maps.Keys(s.outside))...)
 	for _, q := range s.plan.Qualities {
 		if x := s.quality(q, s.best); !math.IsInf(x, 0) {
 			s.a.Quality = append(s.a.Quality, run.Value{Quality: q.Name, Value: x})

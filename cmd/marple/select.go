@@ -19,8 +19,9 @@ of the call graph, in which each implementation is replaced by what its model sa
 prune finds insignificant may be any implementation. The search is exact; where it is stopped by --within, the
 gap is given.
 
-Problem sizes are those that were recorded, as "sizes" of a JSON call graph's nodes: [{"calls": 3, "at": {"n":
-100}}]. What they do not say, the file says; --at and --records count more than both.
+Problem sizes are those that were recorded: with the invocations of a run's components, as "sizes" of a JSON call
+graph's nodes ([{"calls": 3, "at": {"n": 100}}]), or with marple exec --params. What they do not say, the file
+says; --at and --records count more than both.
 
 The file of families (YAML):
 
@@ -35,6 +36,7 @@ The file of families (YAML):
         implementations:
           efm:
             time: 0.16*q               # of one invocation, without the components it calls
+                                       # or model: {file: fit.json, name: efm.compute}, from marple fit -o
             deviation: 0.02*q          # standard deviation from one invocation to the next
             error: 0.001*q             # standard error of time
             methods: {compute: {time: 2*n}}   # instead of time, or where a method differs
@@ -183,6 +185,8 @@ func readQuestion(path, families string, s *sizes) (g *graph.Graph, p *selection
 	}
 	if s.records != "" {
 		given.Records, err = selection.ReadRecords(s.records)
+	} else {
+		given.Records, err = selection.RunRecords(path)
 	}
 	return g, p, given, err
 }

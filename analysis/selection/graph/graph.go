@@ -46,9 +46,11 @@ type Member struct {
 
 // Graph is a call graph. Unit is its unit of time in seconds; 0: not known.
 type Graph struct {
-	Root  *Node
-	Unit  float64
-	Notes []string // what of the source is not in it
+	Root *Node
+	Unit float64
+	// Parameters of the whole run, such as the size of the problem, that were recorded with it.
+	Parameters map[string]float64
+	Notes      []string // what of the source is not in it
 }
 
 // Walk visits a tree, parents first.
@@ -76,7 +78,7 @@ func FromRun(r *run.Run) (*Graph, error) {
 	if root == nil {
 		return nil, errNoGraph
 	}
-	g := &Graph{Root: fromRun(root), Unit: 1e-9}
+	g := &Graph{Root: fromRun(root), Unit: 1e-9, Parameters: r.Parameters}
 	for _, others := range r.CallGraph[1:] {
 		if others.Inclusive.Sum > 0 {
 			g.Notes = append(g.Notes, "what other threads did is not in this call graph")
