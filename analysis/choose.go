@@ -12,7 +12,7 @@ import (
 )
 
 // Choose selects implementations for a run out of a file of families, within about a second: the program waits. The
-// problem sizes that its components have met are in its directory, if they are kept. If it is not possible to
+// records of its components' invocations are in its directory, if they are kept. If it is not possible to
 // choose, a note says why.
 func Choose(r *run.Run, families, directory string) {
 	if families == "" {
@@ -37,9 +37,14 @@ func choose(r *run.Run, families, directory string) (*run.Selection, error) {
 	}
 	var given selection.Sizes
 	if directory != "" {
-		if given.Records, err = selection.RunRecords(directory); err != nil {
+		invocations, err := selection.Invocations(directory)
+		if err != nil {
 			return nil, err
 		}
+		if err := plan.Fit(invocations); err != nil {
+			return nil, err
+		}
+		given.Records = selection.Recorded(invocations)
 	}
 	a, err := selection.Select(context.Background(), selection.Question{Graph: g, Plan: plan, Given: given, Rule: prune.Rule{Alpha: 0.1, Beta: 0.1},
 		Best: 3, Draws: 200, Within: time.Second})

@@ -349,6 +349,8 @@ func (c *composite) own(n *node, sc scenario, to *[]piece) error {
 			if i.inclusive {
 				p.mean -= n.below
 			}
+		case i.fit:
+			return c.plan.file.fail(i.at, "%s: fit: yes needs records of invocations of %s, and the run has kept none", i, n.Name)
 		case !i.measured:
 			return c.plan.file.fail(i.at, "%s: no time for %s: expected it under methods:", i, n.Name)
 		}

@@ -47,6 +47,7 @@ type Implementation struct {
 	// Estimates of the time of one invocation, by method; "" is for all others.
 	methods   map[string]*estimate
 	measured  bool // it is the one that ran: its time is the measured one
+	fit       bool // it is the one that ran: its model comes from the records of its invocations
 	inclusive bool // its time includes the components that it calls
 	layout    string
 	qualities map[string]float64
@@ -330,6 +331,7 @@ func (p *Plan) implementation(fam *Family, name string, keyNode, value ast.Node)
 			})
 		}},
 		field{"measured", f.truth(what+": measured", &i.measured)},
+		field{"fit", f.truth(what+": fit", &i.fit)},
 		field{"inclusive", f.truth(what+": inclusive", &i.inclusive)},
 		field{"layout", f.text(what+": layout", &i.layout)},
 		field{"qualities", func(n ast.Node) error {
@@ -345,7 +347,7 @@ func (p *Plan) implementation(fam *Family, name string, keyNode, value ast.Node)
 	if err := f.object(value, what, fields); err != nil {
 		return err
 	}
-	if err := p.checkEstimate(what, all, len(i.methods) > 0 || i.measured); err != nil {
+	if err := p.checkEstimate(what, all, len(i.methods) > 0 || i.measured || i.fit); err != nil {
 		return err
 	}
 	if all.given() {
@@ -363,7 +365,7 @@ func (p *Plan) checkEstimate(what string, e *estimate, optional bool) error {
 	case e.time == nil && (e.deviation != nil || e.error != nil):
 		return p.file.fail(e.at, "%s: a deviation or error without time", what)
 	case !e.given() && !optional:
-		return p.file.fail(e.at, "%s: expected time: of one invocation, model:, methods:, or measured: yes if it is the one that ran", what)
+		return p.file.fail(e.at, "%s: expected time: of one invocation, model:, methods:, or, if it is the one that ran, measured: yes or fit: yes", what)
 	}
 	return nil
 }

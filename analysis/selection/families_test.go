@@ -95,7 +95,7 @@ func TestMistakesHaveAPlace(t *testing.T) {
 		"families:\n  A: {components: [a, a], implementations: {x: {time: 1}}}": `2:3: family A: component "a" is in family A too`,
 		one + "families: {}":                                                    `2:1: mapping key "families" already defined`,
 		"families:\n  A: {implementations: {x: {time: 1}}}\n  B: {components: [A], implementations: {x: {time: 1}}}": `3:3: family B: component "A" is in family A too`,
-		"families: {A: {implementations: {one: {}}}}":                                                                `1:34: A.one: expected time: of one invocation, model:, methods:, or measured: yes`,
+		"families: {A: {implementations: {one: {}}}}":                                                                `1:34: A.one: expected time: of one invocation, model:, methods:, or, if it is the one that ran, measured: yes`,
 		"families: {A: {implementations: {one: {deviation: 1}}}}":                                                    `1:34: A.one: a deviation or error without time`,
 		"families: {A: {implementations: {one: {measured: perhaps}}}}":                                               `1:50: A.one: measured: "perhaps": expected yes or no`,
 		"families: {A: {implementations: {one: {time: 2*}}}}":                                                        `1:48: A.one: time: `,
@@ -199,9 +199,12 @@ func TestRecords(t *testing.T) {
 // The sizes that a run's components have met are those of its invocations' records.
 func TestRecordsOfARun(t *testing.T) {
 	directory := t.TempDir()
-	list, err := RunRecords(directory)
-	require.NoError(t, err)
-	require.Empty(t, list)
+	records := func() []Record {
+		list, err := Invocations(directory)
+		require.NoError(t, err)
+		return Recorded(list)
+	}
+	require.Empty(t, records())
 	type row struct {
 		Component string  `parquet:"component"`
 		Method    string  `parquet:"method"`
@@ -211,8 +214,7 @@ func TestRecordsOfARun(t *testing.T) {
 	}
 	rows := []row{{"A", "go", 1, 1, 10}, {"A", "go", 2, 1, 20}, {"A", "go", 3, 1, 10}, {"B", "run", 3, 1, 7}}
 	require.NoError(t, parquet.WriteFile(filepath.Join(directory, invocation.File), rows))
-	list, err = RunRecords(directory)
-	require.NoError(t, err)
+	list := records()
 	require.Equal(t, []Record{
 		{"", "A.go", graph.Size{Calls: 2, At: map[string]float64{"n": 10}}},
 		{"", "A.go", graph.Size{Calls: 1, At: map[string]float64{"n": 20}}},
@@ -226,8 +228,7 @@ func TestRecordsOfARun(t *testing.T) {
 		rows = append(rows, row{"A", "go", 1, 1, int64(i)})
 	}
 	require.NoError(t, parquet.WriteFile(filepath.Join(directory, invocation.File), rows))
-	list, err = RunRecords(directory)
-	require.NoError(t, err)
+	list = records()
 	require.LessOrEqual(t, len(list), mostSizes)
 	calls := 0.0
 	for _, r := range list {
@@ -236,7 +237,7 @@ func TestRecordsOfARun(t *testing.T) {
 	require.Equal(t, float64(len(rows)), calls)
 
 	require.NoError(t, os.WriteFile(filepath.Join(directory, invocation.File), []byte("nothing"), 0o666))
-	_, err = RunRecords(directory)
+	_, err := Invocations(directory)
 	require.ErrorContains(t, err, invocation.File)
 }
 

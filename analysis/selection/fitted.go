@@ -10,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"marple/analysis/model"
+	"marple/analysis/series"
 )
 
 // fitted is a model from a file of `marple fit`: one, or several modes of behaviour with their shares.
@@ -51,6 +52,36 @@ func (p *Plan) model(what string, to **fitted) reader {
 		p.fitted = append(p.fitted, *to)
 		return nil
 	}
+}
+
+// Fit models the implementations that ask for it, by the wall time of their invocations. That includes the components
+// that they call.
+func (p *Plan) Fit(invocations []*series.Series) error {
+	fitter := &model.Fitter{}
+	for _, fam := range p.Families {
+		for _, i := range fam.Implementations {
+			for _, s := range invocations {
+				cut := strings.LastIndexByte(s.Name, '.')
+				of := cut > 0 && (s.Name[:cut] == i.Class || slices.Contains(fam.Components, s.Name[:cut]))
+				if !i.fit || !of || s.Response != "wall" {
+					continue
+				}
+				// Models of single call paths, or of runs with a label, are more than was asked for.
+				models := slices.DeleteFunc(fitter.FitSeries(s, model.Options{}), func(m *model.Model) bool { return len(m.Where) > 0 })
+				models, err := pick(models, "", "", 0)
+				f := &fitted{what: i.String(), at: i.at, models: models}
+				if err == nil {
+					err = f.prepare(p.machine)
+				}
+				if err != nil {
+					return p.file.fail(i.at, "%s: fit: %v", i, err)
+				}
+				i.methods[s.Name[cut+1:]] = &estimate{at: i.at, name: i.String(), fitted: f}
+				i.inclusive = true
+			}
+		}
+	}
+	return nil
 }
 
 // pick finds the models that were asked for: one, or all modes of one.

@@ -1,6 +1,7 @@
 package selection
 
 import (
+	"context"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"marple/analysis/model"
 	"marple/analysis/selection/graph"
+	"marple/analysis/series"
 )
 
 // withFiles parses a plan in a directory of its own, with files beside it.
@@ -108,4 +110,36 @@ families:
 		require.NoError(t, err)
 		require.Equal(t, map[string]string{"A": c.a, "B": c.b}, taken(answer(t, q)), c.run)
 	}
+}
+
+// The same with the models of what ran made from the run's own records, as at the end of a run.
+func TestValidationFittedFromTheRun(t *testing.T) {
+	for _, c := range []struct{ run, a, b string }{{"below", "A2", "B1"}, {"above", "A1", "B2"}, {"mixed", "A1", "B2"}} {
+		q := question(t, "validation-"+c.run+".json", "validation.yaml")
+		var invocations []*series.Series
+		for k, name := range []string{"A.go", "B.go"} {
+			s := &series.Series{Name: name, Response: "wall", Unit: "s", Parameters: []string{"x"}}
+			for _, size := range q.Graph.Root.Children[k].Sizes {
+				x := size.At["x"]
+				s.X, s.Y, s.Place = append(s.X, []float64{x}), append(s.Y, []float64{2 * x, x * x * x}[k]), append(s.Place, "")
+			}
+			invocations = append(invocations, s)
+		}
+		var err error
+		q.Plan, err = ParsePlan("f.yaml", []byte(`
+families:
+  A: {implementations: {A1: {fit: yes}, A2: {time: x^2}}}
+  B: {implementations: {B1: {fit: yes}, B2: {time: 2*x^2}}}`))
+		require.NoError(t, err)
+		require.NoError(t, q.Plan.Fit(invocations))
+		a := answer(t, q)
+		require.Equal(t, map[string]string{"A": c.a, "B": c.b}, taken(a), c.run)
+		// What was fitted to the wall time holds the components below, which are not counted again.
+		require.InDelta(t, 0.5, a.Fixed, 1e-9)
+	}
+	q := two(t, `families: {A: {implementations: {one: {fit: yes}}}}`)
+	_, err := Select(context.Background(), q)
+	require.EqualError(t, err, "f.yaml:1:34: A.one: fit: yes needs records of invocations of A.go, and the run has kept none")
+	err = q.Plan.Fit([]*series.Series{{Name: "A.go", Response: "wall", Parameters: []string{"x"}, X: [][]float64{{1}}, Y: []float64{1}, Place: []string{""}}})
+	require.ErrorContains(t, err, "f.yaml:1:34: A.one: fit: ")
 }

@@ -136,17 +136,17 @@ func parseRecords(path string, in io.Reader) (list []Record, err error) {
 	}
 }
 
-// RunRecords reads the problem sizes that the components of a run have met, if it has kept them.
-func RunRecords(directory string) ([]Record, error) {
+// Invocations reads what a run directory has kept of the invocations of its components, if anything.
+func Invocations(directory string) ([]*series.Series, error) {
 	path := filepath.Join(directory, invocation.File)
 	if _, err := os.Stat(path); err != nil {
 		return nil, nil
 	}
-	list, err := invocation.Read(path, series.Choice{})
-	if err != nil {
-		return nil, err
-	}
-	var records []Record
+	return invocation.Read(path, series.Choice{})
+}
+
+// Recorded are the problem sizes that were met.
+func Recorded(list []*series.Series) (records []Record) {
 	seen := map[string]bool{}
 	for _, s := range list {
 		if !seen[s.Name] && len(s.Parameters) > 0 { // there is a series for each response
@@ -154,7 +154,7 @@ func RunRecords(directory string) ([]Record, error) {
 		}
 		seen[s.Name] = true
 	}
-	return records, nil
+	return records
 }
 
 // mostSizes bounds the different sizes of a method; of more, neighbours are counted together.

@@ -42,6 +42,7 @@ The file of families (YAML):
             methods: {compute: {time: 2*n}}   # instead of time, or where a method differs
             inclusive: no              # yes: time includes the components it calls
             measured: no               # yes: it is the one that ran, and its time is the measured one
+            fit: no                    # yes: it is the one that ran; model the records of its invocations
             layout: rows
             class: EFMFlux             # for scripts
             qualities: {accuracy: 0.7}
@@ -183,10 +184,16 @@ func readQuestion(path, families string, s *sizes) (g *graph.Graph, p *selection
 	if g, err = graph.Read(path); err != nil {
 		return nil, nil, given, err
 	}
+	invocations, err := selection.Invocations(path)
+	if err != nil {
+		return nil, nil, given, err
+	}
+	if err := p.Fit(invocations); err != nil {
+		return nil, nil, given, err
+	}
+	given.Records = selection.Recorded(invocations)
 	if s.records != "" {
 		given.Records, err = selection.ReadRecords(s.records)
-	} else {
-		given.Records, err = selection.RunRecords(path)
 	}
 	return g, p, given, err
 }
