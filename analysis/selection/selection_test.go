@@ -20,7 +20,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // Comparing with brute force is cheap and finds what nobody thought of.
-func init() { flag.Set("rapid.checks", "3000") }
+func init() { flag.Set("rapid.checks", "2000") }
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
