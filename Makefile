@@ -3,6 +3,7 @@
 #   make build   fill build/: marple, libmarple.so, libmarple-core.so
 #   make demo    build, run a small MPI program under Marple, show its report
 #   make test    everything a contributor runs; installs what is missing through apt where it can
+#   make test-long   the same with larger numbers, and all fuzzing: hours
 #   make lint    formatting, vet, staticcheck, who may use whom, C warnings
 #   make bench   what measuring costs, side by side with running bare
 #   make schema  write the JSON Schemas of run.json and of model files anew
@@ -86,6 +87,11 @@ test-go:
 	go test -p 1 -timeout 20m ./...
 	go test -race -timeout 10m ./analysis/event ./analysis/callgraph ./analysis/waitstate ./analysis/profile ./analysis/run ./analysis/diagnosis ./analysis/report ./analysis/symbol
 
+test-long:
+	@test/setup.sh
+	@$(MAKE) --no-print-directory build mock
+	test/long.sh
+
 lint: $(GEN)/settings.gen.h $(GEN)/functions.gen.h
 	@echo "gofmt"; test -z "$$(gofmt -l analysis bridge cmd cshim pmpi test)" || { gofmt -d analysis bridge cmd cshim pmpi test; exit 1; }
 	@echo "go vet"; go vet ./...
@@ -96,6 +102,7 @@ bench: build
 	go run ./test/bench $(BUILD)
 	go test -run '^$$' -bench 'Log' ./analysis/event
 	go test -run '^$$' -bench 'Replay' -benchtime 5x ./analysis/waitstate
+	go test -run '^$$' -bench . -benchtime 100ms -count 5 ./analysis/selection/...
 
 schema:
 	go run ./analysis/run/schemagen ./analysis/run analysis/run/schema.json

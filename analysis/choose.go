@@ -11,13 +11,14 @@ import (
 	"marple/analysis/selection/prune"
 )
 
-// Choose selects implementations for a run out of a file of families, within about a second: the program waits. If
-// that is not possible, a note says why.
-func Choose(r *run.Run, families string) {
+// Choose selects implementations for a run out of a file of families, within about a second: the program waits. The
+// records of its components' invocations are in its directory, if they are kept. If it is not possible to
+// choose, a note says why.
+func Choose(r *run.Run, families, directory string) {
 	if families == "" {
 		return
 	}
-	s, err := choose(r, families)
+	s, err := choose(r, families, directory)
 	if err != nil {
 		r.NotSeen = append(r.NotSeen, run.Note{ID: "selection", Text: fmt.Sprintf("implementations were not chosen: %v", err)})
 		return
@@ -25,7 +26,7 @@ func Choose(r *run.Run, families string) {
 	r.Selection = s
 }
 
-func choose(r *run.Run, families string) (*run.Selection, error) {
+func choose(r *run.Run, families, directory string) (*run.Selection, error) {
 	g, err := graph.FromRun(r)
 	if err != nil {
 		return nil, err
@@ -34,7 +35,18 @@ func choose(r *run.Run, families string) (*run.Selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := selection.Select(context.Background(), selection.Question{Graph: g, Plan: plan, Rule: prune.Rule{Alpha: 0.1, Beta: 0.1},
+	var given selection.Sizes
+	if directory != "" {
+		invocations, err := selection.Invocations(directory)
+		if err != nil {
+			return nil, err
+		}
+		if err := plan.Fit(invocations); err != nil {
+			return nil, err
+		}
+		given.Records = selection.Recorded(invocations)
+	}
+	a, err := selection.Select(context.Background(), selection.Question{Graph: g, Plan: plan, Given: given, Rule: prune.Rule{Alpha: 0.1, Beta: 0.1},
 		Best: 3, Draws: 200, Within: time.Second})
 	if err != nil {
 		return nil, err

@@ -169,7 +169,7 @@ func process(f *C.struct_mrl_finish) (*event.Process, error) {
 func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
 	directory := C.GoString(f.directory)
 	r := analysis.Conclude(merged, names.Guest)
-	analysis.Choose(r, C.GoString(f.families))
+	analysis.Choose(r, C.GoString(f.families), directory)
 	text := analysis.Report(r, directory)
 	if directory != "" {
 		if err := r.Write(directory, text); err != nil {

@@ -149,8 +149,11 @@ func (p *Predictor) Deviation(x []float64) float64 {
 	return 0
 }
 
-// uncertainty is the standard error of the mean.
-func (p *Predictor) uncertainty(x []float64) float64 {
+// Error is the standard error of the mean; 0 where the model has no covariance.
+func (p *Predictor) Error(x []float64) float64 {
+	if p.slopes == nil {
+		return 0
+	}
 	input := slices.Concat(p.coefficients, x)
 	g := make([]float64, len(p.slopes))
 	for i, slope := range p.slopes {
@@ -190,7 +193,7 @@ func (p *Predictor) At(x []float64) (Prediction, error) {
 		}
 	}
 	if p.slopes != nil {
-		e := p.uncertainty(x)
+		e := p.Error(x)
 		d := p.Deviation(x)
 		half, whole := p.quantile*e, p.quantile*math.Sqrt(e*e+d*d)
 		if finite(whole) {

@@ -36,7 +36,7 @@ type Choice struct {
 
 // NextBest is the best assembly without the implementation that was chosen.
 type NextBest struct {
-	Implementation string  `json:"implementation"` // taken instead
+	Implementation string  `json:"implementation"` // taken instead; empty: not found in time
 	Costs          float64 `json:"costs"`          // more
 	AtLeast        bool    `json:"at_least"`       // costs is only a bound from below
 }

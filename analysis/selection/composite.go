@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"marple/analysis/formula"
 	"marple/analysis/selection/graph"
 	"marple/analysis/selection/optimum"
 	"marple/analysis/selection/prune"
@@ -25,6 +26,7 @@ type composite struct {
 	models    map[*estimate]int // numbers of what errors are shared by
 	terms     []optimum.Term    // with costs of zero; the first are the variables' own
 	pairs     map[[2]int]int    // terms of two variables
+	outside   map[string]bool   // notes on models that are used outside their range
 }
 
 // variable is a choice to make: of a family, or of one of its instances.
@@ -53,8 +55,13 @@ type node struct {
 	core      bool
 }
 
-// compiled is an estimate as functions of the composite's parameters; nil where it says nothing.
-type compiled struct{ time, deviation, error func(x []float64) float64 }
+// compiled is an estimate as functions of the composite's parameters; nil where it says nothing. Values have
+// this unit, in seconds.
+type compiled struct {
+	time, deviation, error func(x []float64) float64
+	outside                func(x []float64) string // what range the model was made from, if x is not in it; or nil
+	unit                   float64
+}
 
 // piece is a part of the total time that depends on one choice, or on two.
 type piece struct {
@@ -73,14 +80,12 @@ type sample struct {
 
 // newComposite makes the model. Errors say where in the file of families something is missing.
 func newComposite(plan *Plan, g *graph.Graph, core *prune.Core, given Sizes) (*composite, error) {
-	c := &composite{plan: plan, sizing: sizing{given, plan.Sizes}, unit: g.Unit, compiled: map[*estimate]*compiled{},
-		models: map[*estimate]int{}, pairs: map[[2]int]int{}}
+	c := &composite{plan: plan, sizing: sizing{given, plan.Sizes, g.Parameters}, unit: g.Unit, compiled: map[*estimate]*compiled{},
+		models: map[*estimate]int{}, pairs: map[[2]int]int{}, outside: map[string]bool{}}
 	if c.unit == 0 {
 		c.unit = plan.Unit
 	}
-	if err := c.compile(); err != nil {
-		return nil, err
-	}
+	c.compile()
 	c.walk(core.Root, nil, core, !g.Root.HasComponents())
 	if err := c.checkComponents(); err != nil {
 		return nil, err
@@ -188,7 +193,7 @@ func (c *composite) fixed() error {
 }
 
 // compile makes functions of all expressions.
-func (c *composite) compile() error {
+func (c *composite) compile() {
 	var list []*estimate
 	for _, fam := range c.plan.Families {
 		for _, i := range fam.Implementations {
@@ -210,29 +215,34 @@ func (c *composite) compile() error {
 		return a.at.column - b.at.column
 	})
 	for _, e := range list {
-		for _, f := range e.formulas() {
-			if f != nil {
-				c.names = append(c.names, f.Parameters()...)
-			}
-		}
+		c.names = append(c.names, e.parameters()...)
 	}
 	slices.Sort(c.names)
 	c.names = slices.Compact(c.names)
 	for i, e := range list {
 		c.models[e] = i
-		var functions [3]func([]float64) float64
-		for k, f := range e.formulas() {
-			if f == nil {
-				continue
-			}
-			var err error
-			if functions[k], err = f.Func(c.names...); err != nil {
-				return c.plan.file.fail(e.at, "%s: %v", e.name, err)
-			}
+		if e.fitted != nil {
+			c.compiled[e] = e.fitted.compile(c.names)
+			c.compiled[e].unit = e.fitted.unit()
+		} else {
+			c.compiled[e] = &compiled{time: c.function(e.time), deviation: c.function(e.deviation), error: c.function(e.error)}
 		}
-		c.compiled[e] = &compiled{functions[0], functions[1], functions[2]}
+		if c.compiled[e].unit == 0 {
+			c.compiled[e].unit = c.plan.Unit
+		}
 	}
-	return nil
+}
+
+// function evaluates an expression, all of whose parameters are among the composite's; nil for nil.
+func (c *composite) function(e *formula.Expr) func([]float64) float64 {
+	if e == nil {
+		return nil
+	}
+	f, err := e.Func(c.names...)
+	if err != nil {
+		panic(err)
+	}
+	return f
 }
 
 // samples are a node's invocations in a scenario.
@@ -276,6 +286,11 @@ func (c *composite) integrate(e *estimate, at *node, samples []sample) (p piece,
 	}
 	for _, s := range samples {
 		mean, deviation, wrong := value("time", f.time, s.x), value("deviation", f.deviation, s.x), value("error", f.error, s.x)
+		if f.outside != nil && err == nil {
+			if made := f.outside(s.x); made != "" {
+				c.outside[e.name+" is used outside the range it was fitted for: "+made] = true
+			}
+		}
 		calls += s.calls
 		p.mean += s.calls * mean
 		squares += s.calls * mean * mean
@@ -285,7 +300,7 @@ func (c *composite) integrate(e *estimate, at *node, samples []sample) (p piece,
 	if len(samples) > 1 {
 		p.variance += max(0, squares-p.mean*p.mean/calls)
 	}
-	u := c.plan.Unit
+	u := f.unit
 	p.model, p.mean, p.variance, p.error = c.models[e], p.mean*u, p.variance*u*u, p.error*u
 	return p, err
 }
@@ -293,19 +308,12 @@ func (c *composite) integrate(e *estimate, at *node, samples []sample) (p piece,
 // noValue says why an expression has no useful value.
 func (c *composite) noValue(e *estimate, n *node, what string, v float64, x []float64) error {
 	var where []string
-	for _, f := range e.formulas() {
-		if f == nil {
-			continue
+	for _, p := range e.parameters() {
+		value := x[slices.Index(c.names, p)]
+		if math.IsNaN(value) {
+			return c.plan.file.fail(e.at, "%s needs %s at %s: give it under sizes:, with --at %s=…, or as sizes in the call graph", e.name, p, n.Name, p)
 		}
-		for _, p := range f.Parameters() {
-			value := x[slices.Index(c.names, p)]
-			if math.IsNaN(value) {
-				return c.plan.file.fail(e.at, "%s needs %s at %s: give it under sizes:, with --at %s=…, or as sizes in the call graph", e.name, p, n.Name, p)
-			}
-			if text := fmt.Sprintf("%s = %.6g", p, value); !slices.Contains(where, text) {
-				where = append(where, text)
-			}
-		}
+		where = append(where, fmt.Sprintf("%s = %.6g", p, value))
 	}
 	return c.plan.file.fail(e.at, "%s: %s is %.4g at %s: expected 0 or more; it may be used outside the range it was made for", e.name, what, v,
 		strings.Join(where, ", "))
@@ -341,6 +349,8 @@ func (c *composite) own(n *node, sc scenario, to *[]piece) error {
 			if i.inclusive {
 				p.mean -= n.below
 			}
+		case i.fit:
+			return c.plan.file.fail(i.at, "%s: fit: yes needs records of invocations of %s, and the run has kept none", i, n.Name)
 		case !i.measured:
 			return c.plan.file.fail(i.at, "%s: no time for %s: expected it under methods:", i, n.Name)
 		}

@@ -26,6 +26,7 @@ type Plan struct {
 	layouts      map[string]string // of components without a family
 	Qualities    []*Quality
 	assembly     *assembly
+	fitted       []*fitted // all models that come from files
 }
 
 // Family is implementations of which any can take another's place.
@@ -46,6 +47,7 @@ type Implementation struct {
 	// Estimates of the time of one invocation, by method; "" is for all others.
 	methods   map[string]*estimate
 	measured  bool // it is the one that ran: its time is the measured one
+	fit       bool // it is the one that ran: its model comes from the records of its invocations
 	inclusive bool // its time includes the components that it calls
 	layout    string
 	qualities map[string]float64
@@ -53,12 +55,17 @@ type Implementation struct {
 }
 
 // estimate is the expected time of one invocation, its standard deviation from one to the next, and the standard
-// error of the expectation, which all invocations share. The latter two may be nil.
+// error of the expectation, which all invocations share: as expressions, of which the latter two may be nil, or as
+// a fitted model.
 type estimate struct {
 	at                     place
 	name                   string
 	time, deviation, error *formula.Expr
+	fitted                 *fitted
 }
+
+// given tells whether there is an estimate at all.
+func (e *estimate) given() bool { return e.time != nil || e.fitted != nil }
 
 // interaction is the time that a call takes beside its caller's and its callee's own, for instance to translate
 // data. Callers and callees are families, implementations (family.implementation) or components.
@@ -280,6 +287,9 @@ func (p *Plan) family(name string, keyNode, value ast.Node) error {
 	if err != nil {
 		return err
 	}
+	if len(fam.Implementations) == 0 {
+		return f.fail(fam.at, "%s: expected at least one implementation", what)
+	}
 	if len(fam.Components) == 0 {
 		fam.Components = []string{name}
 	}
@@ -308,16 +318,20 @@ func (p *Plan) implementation(fam *Family, name string, keyNode, value ast.Node)
 		return f.fail(i.at, "%s stands here twice", what)
 	}
 	all := &estimate{at: i.at, name: what}
-	fields := append(f.estimate(what, all),
+	fields := append(p.estimate(what, all),
 		field{"class", f.word(what+": class", &i.Class)},
 		field{"methods", func(n ast.Node) error {
 			return f.entries(n, what+": methods", func(key string, keyNode, value ast.Node) error {
 				e := &estimate{at: at(keyNode), name: what}
 				i.methods[key] = e
-				return f.object(value, what+": "+key, f.estimate(what+": "+key, e), "time")
+				if err := f.object(value, what+": "+key, p.estimate(what+": "+key, e)); err != nil {
+					return err
+				}
+				return p.checkEstimate(what+": "+key, e, false)
 			})
 		}},
 		field{"measured", f.truth(what+": measured", &i.measured)},
+		field{"fit", f.truth(what+": fit", &i.fit)},
 		field{"inclusive", f.truth(what+": inclusive", &i.inclusive)},
 		field{"layout", f.text(what+": layout", &i.layout)},
 		field{"qualities", func(n ast.Node) error {
@@ -333,20 +347,33 @@ func (p *Plan) implementation(fam *Family, name string, keyNode, value ast.Node)
 	if err := f.object(value, what, fields); err != nil {
 		return err
 	}
-	switch {
-	case all.time != nil:
+	if err := p.checkEstimate(what, all, len(i.methods) > 0 || i.measured || i.fit); err != nil {
+		return err
+	}
+	if all.given() {
 		i.methods[""] = all
-	case all.deviation != nil || all.error != nil:
-		return f.fail(i.at, "%s: a deviation or error without time", what)
-	case len(i.methods) == 0 && !i.measured:
-		return f.fail(i.at, "%s: expected time: of one invocation, methods:, or measured: yes if it is the one that ran", what)
 	}
 	fam.Implementations = append(fam.Implementations, i)
 	return nil
 }
 
-func (f file) estimate(what string, to *estimate) []field {
+// checkEstimate looks whether an estimate says something, if it has to, and not two things.
+func (p *Plan) checkEstimate(what string, e *estimate, optional bool) error {
+	switch {
+	case e.fitted != nil && (e.time != nil || e.deviation != nil || e.error != nil):
+		return p.file.fail(e.at, "%s: model: says what time, deviation and error are: expected one or the other", what)
+	case e.time == nil && (e.deviation != nil || e.error != nil):
+		return p.file.fail(e.at, "%s: a deviation or error without time", what)
+	case !e.given() && !optional:
+		return p.file.fail(e.at, "%s: expected time: of one invocation, model:, methods:, or, if it is the one that ran, measured: yes or fit: yes", what)
+	}
+	return nil
+}
+
+func (p *Plan) estimate(what string, to *estimate) []field {
+	f := p.file
 	return []field{
+		{"model", p.model(what+": model", &to.fitted)},
 		{"time", f.expression(what+": time", &to.time)},
 		{"deviation", f.expression(what+": deviation", &to.deviation)},
 		{"error", f.expression(what+": error", &to.error)},
@@ -366,13 +393,13 @@ func (f file) reference(what string, to *reference) reader {
 func (p *Plan) interaction(n ast.Node) error {
 	f, what := p.file, fmt.Sprintf("interaction %d", len(p.interactions)+1)
 	i := &interaction{estimate: estimate{at: at(n), name: what}}
-	fields := append(f.estimate(what, &i.estimate), field{"caller", f.reference(what+": caller", &i.caller)},
+	fields := append(p.estimate(what, &i.estimate), field{"caller", f.reference(what+": caller", &i.caller)},
 		field{"callee", f.reference(what+": callee", &i.callee)}, field{"forbidden", f.truth(what+": forbidden", &i.forbidden)})
 	if err := f.object(n, what, fields, "caller", "callee"); err != nil {
 		return err
 	}
-	if i.forbidden == (i.time != nil) {
-		return f.fail(i.at, "%s: expected either time or forbidden: yes", what)
+	if i.forbidden == i.given() {
+		return f.fail(i.at, "%s: expected either time, model or forbidden: yes", what)
 	}
 	p.interactions = append(p.interactions, i)
 	return nil
@@ -381,13 +408,13 @@ func (p *Plan) interaction(n ast.Node) error {
 func (p *Plan) translation(n ast.Node) error {
 	f, what := p.file, fmt.Sprintf("translation %d", len(p.translations)+1)
 	t := &translation{estimate: estimate{at: at(n), name: what}}
-	fields := append(f.estimate(what, &t.estimate), field{"from", f.text(what+": from", &t.from)},
+	fields := append(p.estimate(what, &t.estimate), field{"from", f.text(what+": from", &t.from)},
 		field{"to", f.text(what+": to", &t.to)}, field{"forbidden", f.truth(what+": forbidden", &t.forbidden)})
 	if err := f.object(n, what, fields, "from", "to"); err != nil {
 		return err
 	}
-	if t.forbidden == (t.time != nil) {
-		return f.fail(t.at, "%s: expected either time or forbidden: yes", what)
+	if t.forbidden == t.given() {
+		return f.fail(t.at, "%s: expected either time, model or forbidden: yes", what)
 	}
 	p.translations = append(p.translations, t)
 	return nil
@@ -445,6 +472,11 @@ func (f file) connection(to *wiring) reader {
 
 // check looks at what parts of the file say of each other.
 func (p *Plan) check() error {
+	for _, f := range p.fitted {
+		if err := f.prepare(p.machine); err != nil {
+			return p.file.fail(f.at, "%s: %v", f.what, err)
+		}
+	}
 	for _, fam := range p.Families {
 		for _, i := range fam.Implementations {
 			for name := range i.qualities {
@@ -495,4 +527,25 @@ func (p *Plan) familyOf(component string) *Family {
 	return nil
 }
 
-func (e *estimate) formulas() [3]*formula.Expr { return [3]*formula.Expr{e.time, e.deviation, e.error} }
+// expressions are those that there are.
+func (e *estimate) expressions() (list []*formula.Expr) {
+	for _, x := range []*formula.Expr{e.time, e.deviation, e.error} {
+		if x != nil {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+// parameters are the names that the estimate depends on, sorted.
+func (e *estimate) parameters() []string {
+	if e.fitted != nil {
+		return e.fitted.names
+	}
+	var list []string
+	for _, x := range e.expressions() {
+		list = append(list, x.Parameters()...)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}

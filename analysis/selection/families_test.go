@@ -7,9 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parquet-go/parquet-go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"marple/analysis/invocation"
 	"marple/analysis/run"
 	"marple/analysis/selection/graph"
 )
@@ -78,21 +80,22 @@ func TestEveryKeyIsRead(t *testing.T) {
 func TestMistakesHaveAPlace(t *testing.T) {
 	const one = "families: {A: {implementations: {one: {time: 1}}}}\n"
 	for text, want := range map[string]string{
-		"":                                `1:1: expected "families:"`,
-		"# nothing":                       `1:1: expected "families:"`,
-		"unit: ms":                        `1:1: file: "families" is missing`,
-		"- families":                      `1:1: file: expected lines of the form  key: value`,
-		"families: {A: {":                 `1:`,
-		"families: {}\n---\nfamilies: {}": `3:1: expected one document only`,
-		"famlies: {}":                     `1:1: file: unknown key "famlies"; expected one of unit, sizes, records,`,
-		"families: 5":                     `1:11: families: expected lines of the form  key: value`,
+		"":                                     `1:1: expected "families:"`,
+		"# nothing":                            `1:1: expected "families:"`,
+		"unit: ms":                             `1:1: file: "families" is missing`,
+		"- families":                           `1:1: file: expected lines of the form  key: value`,
+		"families: {A: {":                      `1:`,
+		"families: {}\n---\nfamilies: {}":      `3:1: expected one document only`,
+		"famlies: {}":                          `1:1: file: unknown key "famlies"; expected one of unit, sizes, records,`,
+		"families: {A: {implementations: {}}}": `1:12: family A: expected at least one implementation`,
+		"families: 5":                          `1:11: families: expected lines of the form  key: value`,
 		"families:\n  A.b: {implementations: {}}":                               `2:3: family A.b: expected a name without dots and spaces`,
 		"families:\n  A: {components: [a]}":                                     `2:7: family A: "implementations" is missing`,
 		"families:\n  A: {components: a, implementations: {}}":                  `2:19: family A: components: expected a list`,
 		"families:\n  A: {components: [a, a], implementations: {x: {time: 1}}}": `2:3: family A: component "a" is in family A too`,
 		one + "families: {}":                                                    `2:1: mapping key "families" already defined`,
 		"families:\n  A: {implementations: {x: {time: 1}}}\n  B: {components: [A], implementations: {x: {time: 1}}}": `3:3: family B: component "A" is in family A too`,
-		"families: {A: {implementations: {one: {}}}}":                                                                `1:34: A.one: expected time: of one invocation, methods:, or measured: yes`,
+		"families: {A: {implementations: {one: {}}}}":                                                                `1:34: A.one: expected time: of one invocation, model:, methods:, or, if it is the one that ran, measured: yes`,
 		"families: {A: {implementations: {one: {deviation: 1}}}}":                                                    `1:34: A.one: a deviation or error without time`,
 		"families: {A: {implementations: {one: {measured: perhaps}}}}":                                               `1:50: A.one: measured: "perhaps": expected yes or no`,
 		"families: {A: {implementations: {one: {time: 2*}}}}":                                                        `1:48: A.one: time: `,
@@ -100,7 +103,7 @@ func TestMistakesHaveAPlace(t *testing.T) {
 		"families:\n  A:\n    implementations:\n      one:\n        time: 1 + foo(3)":                                `5:19: A.one: time: `,
 		"families:\n  A:\n    implementations:\n      one:\n        time: \"1 + foo(3)\"":                            `5:20: A.one: time: `,
 		"families:\n  A:\n    implementations:\n      one:\n        time: [1]":                                       `5:15: A.one: time: expected an expression such as`,
-		"families: {A: {implementations: {one: {methods: {m: {error: 1}}}}}}":                                        `1:54: A.one: m: "time" is missing`,
+		"families: {A: {implementations: {one: {methods: {m: {error: 1}}}}}}":                                        `1:50: A.one: m: a deviation or error without time`,
 		"families: {A: {implementations: {one: {time: 1, class: A B}}}}":                                             `1:56: A.one: class: "A B": expected a word without spaces`,
 		"families: {A: {implementations: {one: {time: 1, qualities: {q: 1}}}}}":                                      `1:34: A.one: quality "q" is not described under qualities:`,
 		"families: {A: {implementations: {one: {time: 1, qualities: {q: a}}}}}":                                      `1:64: A.one: q: "a": expected a number`,
@@ -114,10 +117,10 @@ func TestMistakesHaveAPlace(t *testing.T) {
 		one + "sizes: {n: []}":                                                       `2:12: sizes: n: 0 values`,
 		one + "sizes: {n: &a 1, m: *a}":                                              `2:12: sizes: n: "": expected a number`,
 		one + "records: nowhere.csv":                                                 `2:10: records: open nowhere.csv: no such file`,
-		one + "interactions: [{caller: A, callee: A}]":                               `2:17: interaction 1: expected either time or forbidden: yes`,
+		one + "interactions: [{caller: A, callee: A}]":                               `2:17: interaction 1: expected either time, model or forbidden: yes`,
 		one + "interactions: [{caller: A, callee: A.two, time: 1}]":                  `2:17: interaction 1: family A has no implementation "two"`,
 		one + "interactions: [{caller: A, time: 1}]":                                 `2:17: interaction 1: "callee" is missing`,
-		one + "translations: [{from: a, to: b, time: 1, forbidden: yes}]":            `2:17: translation 1: expected either time or forbidden: yes`,
+		one + "translations: [{from: a, to: b, time: 1, forbidden: yes}]":            `2:17: translation 1: expected either time, model or forbidden: yes`,
 		one + "translations: [{from: a, to: b, time: 1}, {from: a, to: b, time: 2}]": `2:44: translation 2: from a to b stands here twice`,
 		one + "layouts: {A: rows}":                                                   `1:12: layouts: component "A" belongs to family A`,
 		one + "qualities: {q: {rule: most}}":                                         `2:23: quality q: rule: "most": expected one of min, product, sum`,
@@ -193,6 +196,51 @@ func TestRecords(t *testing.T) {
 	require.InDelta(t, 1+10*2, answer(t, q).Time, 1e-12)
 }
 
+// The sizes that a run's components have met are those of its invocations' records.
+func TestRecordsOfARun(t *testing.T) {
+	directory := t.TempDir()
+	records := func() []Record {
+		list, err := Invocations(directory)
+		require.NoError(t, err)
+		return Recorded(list)
+	}
+	require.Empty(t, records())
+	type row struct {
+		Component string  `parquet:"component"`
+		Method    string  `parquet:"method"`
+		Wall      float64 `parquet:"wall"`
+		Compute   float64 `parquet:"compute"`
+		N         int64   `parquet:"n"`
+	}
+	rows := []row{{"A", "go", 1, 1, 10}, {"A", "go", 2, 1, 20}, {"A", "go", 3, 1, 10}, {"B", "run", 3, 1, 7}}
+	require.NoError(t, parquet.WriteFile(filepath.Join(directory, invocation.File), rows))
+	list := records()
+	require.Equal(t, []Record{
+		{"", "A.go", graph.Size{Calls: 2, At: map[string]float64{"n": 10}}},
+		{"", "A.go", graph.Size{Calls: 1, At: map[string]float64{"n": 20}}},
+		{"", "B.run", graph.Size{Calls: 1, At: map[string]float64{"n": 7}}},
+	}, list)
+	require.Len(t, matching(list, "A1", "A[A1].go"), 2, "an instance's records are its class's")
+
+	// Very many different sizes are counted together with their neighbours.
+	rows = nil
+	for i := range 3*mostSizes + 5 {
+		rows = append(rows, row{"A", "go", 1, 1, int64(i)})
+	}
+	require.NoError(t, parquet.WriteFile(filepath.Join(directory, invocation.File), rows))
+	list = records()
+	require.LessOrEqual(t, len(list), mostSizes)
+	calls := 0.0
+	for _, r := range list {
+		calls += r.Calls
+	}
+	require.Equal(t, float64(len(rows)), calls)
+
+	require.NoError(t, os.WriteFile(filepath.Join(directory, invocation.File), []byte("nothing"), 0o666))
+	_, err := Invocations(directory)
+	require.ErrorContains(t, err, invocation.File)
+}
+
 // What is said nearer to the node, or on the command line, counts more.
 func TestWhichSizeCounts(t *testing.T) {
 	s := func(text string) (list Sizes) {
@@ -250,7 +298,7 @@ func FuzzParsePlan(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if strings.Contains(string(data), "records") || len(data) > 4096 {
+		if strings.Contains(string(data), "records") || strings.Contains(string(data), "model") || len(data) > 4096 {
 			return // it names files, or the parser, whose time grows with the square of the nesting, takes its time
 		}
 		if _, err := ParsePlan("f", data); err != nil {

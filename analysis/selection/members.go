@@ -30,11 +30,7 @@ func (p *Plan) member(b *strings.Builder, i *Implementation, class string) {
 	methods := slices.Sorted(maps.Keys(i.methods))
 	var inputs []string
 	for _, method := range methods {
-		for _, f := range i.methods[method].formulas() {
-			if f != nil {
-				inputs = append(inputs, f.Parameters()...)
-			}
-		}
+		inputs = append(inputs, i.methods[method].parameters()...)
 	}
 	slices.Sort(inputs)
 	inputs = slices.DeleteFunc(slices.Compact(inputs), func(name string) bool { _, machine := p.machine[name]; return machine })
@@ -74,13 +70,10 @@ public:
 			fmt.Fprintf(b, "        if (method_name == %s) {\n", quote(method))
 			indent += "    "
 		}
-		unit := ""
-		if p.Unit != 1 {
-			unit = " * " + strconv.FormatFloat(p.Unit, 'g', -1, 64)
-		}
-		fmt.Fprintf(b, "%spredictions[\"Exec. Time\"] = (%s)%s;\n", indent, e.time.CPP(identifier), unit)
-		if e.deviation != nil {
-			fmt.Fprintf(b, "%spredictions[\"Deviation\"] = (%s)%s;\n", indent, e.deviation.CPP(identifier), unit)
+		time, deviation, unit := e.cpp(p, identifier)
+		fmt.Fprintf(b, "%spredictions[\"Exec. Time\"] = (%s)%s;\n", indent, time, unit)
+		if deviation != "" {
+			fmt.Fprintf(b, "%spredictions[\"Deviation\"] = (%s)%s;\n", indent, deviation, unit)
 		}
 		for _, q := range slices.Sorted(maps.Keys(i.qualities)) {
 			fmt.Fprintf(b, "%spredictions[%s] = %s;\n", indent, quote(q), strconv.FormatFloat(i.qualities[q], 'g', -1, 64))
@@ -94,6 +87,40 @@ public:
 		b.WriteString("        return -1;\n")
 	}
 	b.WriteString("    }\n};\n")
+}
+
+// cpp is an estimate as expressions of C++, and what turns them into seconds. Of several modes the deviation is
+// left out: it would need the expression of each twice.
+func (e *estimate) cpp(p *Plan, identifier func(string) string) (time, deviation, unit string) {
+	seconds := p.Unit
+	if e.fitted == nil {
+		time = e.time.CPP(identifier)
+		if e.deviation != nil {
+			deviation = e.deviation.CPP(identifier)
+		}
+	} else {
+		if u := e.fitted.unit(); u != 0 {
+			seconds = u
+		}
+		var parts []string
+		for i, m := range e.fitted.models {
+			machine := map[string]float64{}
+			maps.Copy(machine, m.Machine)
+			maps.Copy(machine, p.machine)
+			part := m.Expression.Bind(machine).CPP(identifier)
+			if len(e.fitted.models) > 1 {
+				part = strconv.FormatFloat(e.fitted.shares[i], 'g', -1, 64) + " * (" + part + ")"
+			} else if m.Deviation != nil {
+				deviation = m.Deviation.Expression.Bind(machine).CPP(identifier)
+			}
+			parts = append(parts, part)
+		}
+		time = strings.Join(parts, " + ")
+	}
+	if seconds != 1 {
+		unit = " * " + strconv.FormatFloat(seconds, 'g', -1, 64)
+	}
+	return time, deviation, unit
 }
 
 // names makes identifiers of C++ that differ from each other.

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"marple/analysis/formula"
 )
 
 // What the C++ classes predict is what the models say.
@@ -56,11 +58,7 @@ families:
 		require.Contains(t, code, "class "+class+" : public virtual AbstractFamilyMember")
 		var inputs []string
 		for _, e := range i.methods {
-			for _, f := range e.formulas() {
-				if f != nil {
-					inputs = append(inputs, f.Parameters()...)
-				}
-			}
+			inputs = append(inputs, e.parameters()...)
 		}
 		slices.Sort(inputs)
 		inputs = slices.DeleteFunc(slices.Compact(inputs), func(name string) bool { return name == "clock" })
@@ -73,9 +71,9 @@ families:
 				}
 				fmt.Fprintf(&program, "    show(modeling::%s(), %s, {%s});\n", class, quote(method), strings.Join(values, ", "))
 				one := map[string]float64{"code": 0}
-				for key, f := range map[string]int{"Exec. Time": 0, "Deviation": 1} {
-					if e.formulas()[f] != nil {
-						x, err := e.formulas()[f].Eval(at)
+				for key, f := range map[string]*formula.Expr{"Exec. Time": e.time, "Deviation": e.deviation} {
+					if f != nil {
+						x, err := f.Eval(at)
 						require.NoError(t, err)
 						one[key] = x * 1e-3
 					}

@@ -306,9 +306,6 @@ func TestSelectionEqualsBruteForce(t *testing.T) {
 		w := draw(t)
 		plan, err := ParsePlan("w.yaml", []byte(w.yaml.String()))
 		require.NoError(t, err, w.yaml.String())
-		if !w.root.HasComponents() {
-			return // then names stand for components, which this oracle does not know
-		}
 		rule := prune.Rule{Alpha: rapid.SampledFrom([]float64{0, 0.1, 0.9}).Draw(t, "α"), Beta: 0.9}
 		core := prune.Judge(w.root).Keep(rule)
 		kept := map[*graph.Node]bool{}
@@ -333,7 +330,7 @@ func TestSelectionEqualsBruteForce(t *testing.T) {
 			}
 			times = append(times, time)
 			for _, q := range w.qualities {
-				x := w.value(q, choose)
+				x := math.Round(w.value(q, choose)*1e9) / 1e9 // products in another order differ by rounding
 				if least, ok := front[q.name][x]; !ok || time < least {
 					front[q.name][x] = time
 				}
@@ -414,9 +411,6 @@ func TestInfeasibleLimitsAreExplained(t *testing.T) {
 		w := draw(t)
 		plan, err := ParsePlan("w.yaml", []byte(w.yaml.String()))
 		require.NoError(t, err)
-		if !w.root.HasComponents() {
-			return
-		}
 		_, err = Select(context.Background(), Question{Graph: &graph.Graph{Root: w.root}, Plan: plan, Best: 1})
 		var infeasible *Infeasible
 		if !errors.As(err, &infeasible) || strings.Contains(err.Error(), "forbidden") {

@@ -4,7 +4,7 @@
 // as future work: models come from a file, qualities count, the total has an uncertainty, and the search is
 // exact without trying everything.
 //
-// It may use run, formula, words, and its own packages graph, prune and optimum; it holds no state.
+// It may use run, formula, model, words, and its own packages graph, prune and optimum; it holds no state.
 //
 // Invariant: the time that is given for an assembly is the sum of all parts of the call graph, each counted once,
 // measured or modelled; and what is called the best is the best, or the gap to it is given.
@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -107,17 +108,16 @@ func (s *selector) expect() (err error) {
 		if err != nil {
 			return err
 		}
-		if i == 0 {
-			s.pieces = slices.Clone(pieces)
-			for k := range s.pieces {
-				s.pieces[k].mean, s.pieces[k].variance, s.pieces[k].error = 0, 0, 0
+		for k := range pieces {
+			p := &pieces[k]
+			p.mean, p.variance, p.error = sc.weight*p.mean, sc.weight*p.variance, sc.weight*p.error
+			if i > 0 {
+				sum := &s.pieces[k]
+				sum.mean, sum.variance, sum.error = sum.mean+p.mean, sum.variance+p.variance, sum.error+p.error
 			}
 		}
-		for k, p := range pieces {
-			sum := &s.pieces[k]
-			sum.mean += sc.weight * p.mean
-			sum.variance += sc.weight * p.variance
-			sum.error += sc.weight * p.error
+		if i == 0 {
+			s.pieces = pieces
 		}
 	}
 	s.p = s.problem(s.pieces, nil, s.plan.limits())
@@ -128,7 +128,13 @@ func (s *selector) expect() (err error) {
 
 // solve finds the best assemblies.
 func (s *selector) solve() error {
-	r := s.p.Solve(s.ctx, optimum.Options{})
+	ctx := s.ctx
+	if s.q.Within > 0 { // what comes after it needs some time too
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.q.Within/2)
+		defer cancel()
+	}
+	r := s.p.Solve(ctx, optimum.Options{})
 	if len(r.Best) == 0 {
 		if r.Proven {
 			return s.explain()
@@ -207,6 +213,7 @@ func (s *selector) describe() {
 		}
 		s.a.Choices = append(s.a.Choices, choice)
 	}
+	s.a.Notes = append(s.a.Notes, slices.Sorted(maps.Keys(s.outside))...)
 	for _, q := range s.plan.Qualities {
 		if x := s.quality(q, s.best); !math.IsInf(x, 0) {
 			s.a.Quality = append(s.a.Quality, run.Value{Quality: q.Name, Value: x})
@@ -263,15 +270,19 @@ func (s *selector) next(v int, marginals [][]float64) *run.NextBest {
 				next.Implementation, next.Costs = i.Name, max(0, more)
 			}
 		}
-	} else if r := s.p.Without(v, s.best[v]).Solve(s.ctx, optimum.Options{}); len(r.Best) > 0 {
-		next.Implementation = s.variables[v].family.Implementations[r.Best[0].Choice[v]].Name
+	} else if r := s.p.Without(v, s.best[v]).Solve(s.ctx, optimum.Options{}); len(r.Best) > 0 || !r.Proven {
 		next.Costs, next.AtLeast = max(0, r.Bound-now), !r.Proven
+		if len(r.Best) > 0 {
+			next.Implementation = s.variables[v].family.Implementations[r.Best[0].Choice[v]].Name
+		}
 	}
 	if math.IsInf(next.Costs, 1) {
 		return nil
 	}
 	return &next
 }
+
+var errTime = errors.New("no time")
 
 // across finds where in the only range which assembly is best. Between two points of a grid it looks for one
 // change.
@@ -287,27 +298,17 @@ func (s *selector) across() error {
 			return nil, err
 		}
 		solved := s.problem(pieces, nil, s.plan.limits()).Solve(s.ctx, optimum.Options{})
-		if len(solved.Best) == 0 {
-			return s.best, s.ctx.Err()
+		if !solved.Proven || len(solved.Best) == 0 {
+			return nil, errTime
 		}
 		return solved.Best[0].Choice, nil
 	}
 	from := r.From
 	last, err := at(from)
-	if err != nil {
-		return err
-	}
-	for i := 1; i < points; i++ {
+	for i := 1; i < points && err == nil; i++ {
 		x := r.From + (r.To-r.From)*float64(i)/(points-1)
-		here, err := at(x)
-		if err != nil {
-			if errors.Is(err, s.ctx.Err()) {
-				s.a.Notes = append(s.a.Notes, fmt.Sprintf("there was no time to look at all values of %s", r.Parameter))
-				break
-			}
-			return err
-		}
-		if slices.Equal(here, last) {
+		var here []int
+		if here, err = at(x); err != nil || slices.Equal(here, last) {
 			continue
 		}
 		low, high := r.From+(r.To-r.From)*float64(i-1)/(points-1), x
@@ -326,8 +327,14 @@ func (s *selector) across() error {
 		s.a.Across = append(s.a.Across, run.RangePart{From: from, To: high, Changes: s.changes(last)})
 		from, last = high, here
 	}
-	s.a.Across = append(s.a.Across, run.RangePart{From: from, To: r.To, Changes: s.changes(last)})
-	return nil
+	if err == errTime {
+		s.a.Notes = append(s.a.Notes, fmt.Sprintf("there was no time to look at all values of %s", r.Parameter))
+		return nil
+	}
+	if err == nil {
+		s.a.Across = append(s.a.Across, run.RangePart{From: from, To: r.To, Changes: s.changes(last)})
+	}
+	return err
 }
 
 // mostPoints bounds a front.
@@ -344,7 +351,7 @@ func (s *selector) fronts() {
 		p := *s.p
 		for len(front.Points) < mostPoints && s.ctx.Err() == nil {
 			r := p.Solve(s.ctx, optimum.Options{})
-			if len(r.Best) == 0 {
+			if !r.Proven || len(r.Best) == 0 {
 				front.Complete = r.Proven
 				break
 			}

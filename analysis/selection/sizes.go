@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strconv"
@@ -13,8 +14,10 @@ import (
 
 	"gonum.org/v1/gonum/integrate/quad"
 
+	"marple/analysis/invocation"
 	"marple/analysis/run"
 	"marple/analysis/selection/graph"
+	"marple/analysis/series"
 )
 
 // Record is a problem size that was met, as often as Calls says, by a component's method; by all that it is not
@@ -133,6 +136,50 @@ func parseRecords(path string, in io.Reader) (list []Record, err error) {
 	}
 }
 
+// Invocations reads what a run directory has kept of the invocations of its components, if anything.
+func Invocations(directory string) ([]*series.Series, error) {
+	path := filepath.Join(directory, invocation.File)
+	if _, err := os.Stat(path); err != nil {
+		return nil, nil
+	}
+	return invocation.Read(path, series.Choice{})
+}
+
+// Recorded are the problem sizes that were met.
+func Recorded(list []*series.Series) (records []Record) {
+	seen := map[string]bool{}
+	for _, s := range list {
+		if !seen[s.Name] && len(s.Parameters) > 0 { // there is a series for each response
+			records = append(records, distinct(s)...)
+		}
+		seen[s.Name] = true
+	}
+	return records
+}
+
+// mostSizes bounds the different sizes of a method; of more, neighbours are counted together.
+const mostSizes = 1 << 14
+
+// distinct counts the different sizes of a series.
+func distinct(s *series.Series) []Record {
+	x := slices.Clone(s.X)
+	slices.SortFunc(x, slices.Compare[[]float64])
+	together := (len(x) + mostSizes - 1) / mostSizes
+	var list []Record
+	for i, at := range x {
+		if last := len(list) - 1; last >= 0 && (slices.Equal(at, x[i-1]) || len(s.X) > mostSizes && i%together > 0) {
+			list[last].Calls++
+			continue
+		}
+		one := Record{Name: s.Name, Size: graph.Size{Calls: 1, At: map[string]float64{}}}
+		for k, name := range s.Parameters {
+			one.At[name] = at[k]
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
 // scenario is a value for each parameter of which only the bounds are known, and how likely it is.
 type scenario struct {
 	values map[string]float64
@@ -169,13 +216,14 @@ func scenarios(ranges []run.Range) ([]scenario, error) {
 // more than what the file says of the family, that more than what it says of all.
 type sizing struct {
 	given, file Sizes
+	run         map[string]float64 // parameters that were recorded of the whole run
 }
 
 func (s *sizing) ranges() []run.Range {
 	list := slices.Clone(s.given.Ranges)
 	for _, r := range s.file.Ranges {
 		_, fixed := s.given.Values[r.Parameter]
-		if !fixed && !slices.ContainsFunc(list, func(g run.Range) bool { return g.Parameter == r.Parameter }) {
+		if _, recorded := s.run[r.Parameter]; !fixed && !recorded && !slices.ContainsFunc(list, func(g run.Range) bool { return g.Parameter == r.Parameter }) {
 			list = append(list, r)
 		}
 	}
@@ -205,7 +253,7 @@ func (s *sizing) of(component, name string, n *graph.Node, family *Sizes, sc sce
 	out := make([]graph.Size, len(list))
 	for i, size := range list {
 		at := map[string]float64{}
-		for _, values := range []map[string]float64{s.file.Values, family.Values, sc.values, size.At, s.given.Values} {
+		for _, values := range []map[string]float64{s.file.Values, family.Values, sc.values, s.run, size.At, s.given.Values} {
 			for p, v := range values {
 				at[p] = v
 			}
@@ -221,7 +269,9 @@ func (s *sizing) of(component, name string, n *graph.Node, family *Sizes, sc sce
 // matching are the records of a node: those that name it, else those of its component, else those of all.
 func matching(records []Record, component, name string) []graph.Size {
 	for _, fits := range []func(Record) bool{
-		func(r Record) bool { return r.Name == name && (r.Component == component || r.Component == "") },
+		func(r Record) bool {
+			return (r.Name == name || r.Name == ofClass(name)) && (r.Component == component || r.Component == "")
+		},
 		func(r Record) bool { return r.Name == "" && r.Component == component },
 		func(r Record) bool { return r.Name == "" && r.Component == "" },
 	} {
@@ -236,4 +286,13 @@ func matching(records []Record, component, name string) []graph.Size {
 		}
 	}
 	return nil
+}
+
+// ofClass is the method's name without the instance: class[instance].method is class.method.
+func ofClass(name string) string {
+	from, to := strings.IndexByte(name, '['), strings.LastIndexByte(name, ']')
+	if from < 0 || to < from {
+		return name
+	}
+	return name[:from] + name[to+1:]
 }

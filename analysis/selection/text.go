@@ -31,8 +31,8 @@ func (p *page) block(title, text string) {
 	}
 }
 
-// Text is the answer for people.
-func (a *Answer) Text() string {
+// Text is a selection for people.
+func Text(a *run.Selection) string {
 	p := &page{}
 	if a.Proven {
 		p.line("Best assembly: %s; none of the %s takes less", words.Duration(a.Time), count(a.Method.Assemblies))
@@ -123,11 +123,10 @@ func (p *page) choices(list []run.Choice) {
 		}
 		next := "-"
 		if c.Next != nil {
-			more := ""
+			next = fmt.Sprintf("%s: %s more", c.Next.Implementation, words.Duration(c.Next.Costs))
 			if c.Next.AtLeast {
-				more = "at least "
+				next = fmt.Sprintf("at least %s more", words.Duration(c.Next.Costs))
 			}
-			next = fmt.Sprintf("%s: %s%s more", c.Next.Implementation, more, words.Duration(c.Next.Costs))
 		}
 		p.line("%-20s %-20s %9s  %s", words.Fit(c.Name, 20), words.Fit(c.Implementation, 20), words.Duration(c.Time), next)
 	}

@@ -20,9 +20,12 @@ func (s *selector) uncertainty() error {
 	}
 	var parts []normal
 	for _, sc := range s.scenarios {
-		pieces, err := s.build(sc)
-		if err != nil {
-			return err
+		pieces := s.pieces
+		if len(s.scenarios) > 1 {
+			var err error
+			if pieces, err = s.build(sc); err != nil {
+				return err
+			}
 		}
 		part, shared := normal{weight: sc.weight, mean: s.constant}, map[int]float64{}
 		for _, p := range pieces {

@@ -6,14 +6,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
 
 	"marple/analysis"
 	"marple/analysis/analysistest"
 	"marple/analysis/diagnosis"
 	"marple/analysis/run"
+	"marple/analysis/selection"
 )
 
 func TestMain(m *testing.M) {
@@ -69,6 +72,18 @@ func storeRun(directory string) error {
 	})
 	r.Findings = diagnosis.Find(r)
 	return r.Write(directory, analysis.Report(r, directory))
+}
+
+// The file of families in the help of select is one that can be read.
+func TestHelpOfSelect(t *testing.T) {
+	var lines []string
+	for _, line := range strings.Split(selectHelp, "\n") {
+		if strings.HasPrefix(line, "    ") && !strings.Contains(line, "records:") {
+			lines = append(lines, strings.TrimPrefix(line, "    "))
+		}
+	}
+	_, err := selection.ParsePlan("help", []byte(strings.Join(lines, "\n")))
+	require.NoError(t, err)
 }
 
 // A run.json of any content is read or refused, never believed.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -18,6 +19,10 @@ of the call graph, in which each implementation is replaced by what its model sa
 prune finds insignificant may be any implementation. The search is exact; where it is stopped by --within, the
 gap is given.
 
+Problem sizes are those that were recorded: with the invocations of a run's components, as "sizes" of a JSON call
+graph's nodes ([{"calls": 3, "at": {"n": 100}}]), or with marple exec --params. What they do not say, the file
+says; --at and --records count more than both.
+
 The file of families (YAML):
 
     unit: ms                           # of all times here and in a JSON call graph: s, ms, us, ns
@@ -31,11 +36,13 @@ The file of families (YAML):
         implementations:
           efm:
             time: 0.16*q               # of one invocation, without the components it calls
+                                       # or model: {file: fit.json, name: efm.compute}, from marple fit -o
             deviation: 0.02*q          # standard deviation from one invocation to the next
             error: 0.001*q             # standard error of time
             methods: {compute: {time: 2*n}}   # instead of time, or where a method differs
             inclusive: no              # yes: time includes the components it calls
             measured: no               # yes: it is the one that ran, and its time is the measured one
+            fit: no                    # yes: it is the one that ran; model the records of its invocations
             layout: rows
             class: EFMFlux             # for scripts
             qualities: {accuracy: 0.7}
@@ -116,6 +123,8 @@ func selectCommand() *cobra.Command {
 				return usage("--front: %v", err)
 			}
 		}
+		slow := time.AfterFunc(2*time.Second, func() { fmt.Fprintf(os.Stderr, "marple: choosing; at most %v (--within)\n", q.Within) })
+		defer slow.Stop()
 		a, err := selection.Select(c.Context(), q)
 		if err != nil {
 			return err
@@ -129,7 +138,7 @@ func selectCommand() *cobra.Command {
 			data, err = json.MarshalIndent(a.Selection, "", " ")
 			text = string(data) + "\n"
 		default:
-			text = a.Text()
+			text = selection.Text(&a.Selection)
 		}
 		if err != nil {
 			return err
@@ -175,6 +184,14 @@ func readQuestion(path, families string, s *sizes) (g *graph.Graph, p *selection
 	if g, err = graph.Read(path); err != nil {
 		return nil, nil, given, err
 	}
+	invocations, err := selection.Invocations(path)
+	if err != nil {
+		return nil, nil, given, err
+	}
+	if err := p.Fit(invocations); err != nil {
+		return nil, nil, given, err
+	}
+	given.Records = selection.Recorded(invocations)
 	if s.records != "" {
 		given.Records, err = selection.ReadRecords(s.records)
 	}

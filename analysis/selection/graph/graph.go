@@ -9,6 +9,8 @@ package graph
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"marple/analysis/run"
 )
@@ -44,9 +46,11 @@ type Member struct {
 
 // Graph is a call graph. Unit is its unit of time in seconds; 0: not known.
 type Graph struct {
-	Root  *Node
-	Unit  float64
-	Notes []string // what of the source is not in it
+	Root *Node
+	Unit float64
+	// Parameters of the whole run, such as the size of the problem, that were recorded with it.
+	Parameters map[string]float64
+	Notes      []string // what of the source is not in it
 }
 
 // Walk visits a tree, parents first.
@@ -59,14 +63,9 @@ func (n *Node) walk(depth int, visit func(*Node, int)) {
 	}
 }
 
-// HasComponents tells whether any node below n is a component's. If none is, every node counts as one.
+// HasComponents tells whether any node of the tree is a component's. If none is, every node counts as one.
 func (n *Node) HasComponents() bool {
-	for _, c := range n.Children {
-		if c.Component != "" || c.HasComponents() {
-			return true
-		}
-	}
-	return false
+	return n.Component != "" || slices.ContainsFunc(n.Children, (*Node).HasComponents)
 }
 
 // inside are the kinds of a run's nodes that are no step on the way to another component: their time is part
@@ -79,7 +78,7 @@ func FromRun(r *run.Run) (*Graph, error) {
 	if root == nil {
 		return nil, errNoGraph
 	}
-	g := &Graph{Root: fromRun(root), Unit: 1e-9}
+	g := &Graph{Root: fromRun(root), Unit: 1e-9, Parameters: r.Parameters}
 	for _, others := range r.CallGraph[1:] {
 		if others.Inclusive.Sum > 0 {
 			g.Notes = append(g.Notes, "what other threads did is not in this call graph")
@@ -90,7 +89,7 @@ func FromRun(r *run.Run) (*Graph, error) {
 }
 
 func fromRun(n *run.Node) *Node {
-	out := &Node{Name: n.Name, Inclusive: float64(n.Inclusive.Sum)}
+	out := &Node{Name: n.Name, Component: component(n), Inclusive: float64(n.Inclusive.Sum)}
 	if n.Calls != nil {
 		out.Calls = float64(n.Calls.N)
 	}
@@ -100,4 +99,18 @@ func fromRun(n *run.Node) *Node {
 		}
 	}
 	return out
+}
+
+// component is the instance that a node belongs to: the nodes of components' methods are called
+// component.method or, where there are several instances, component[instance].method.
+func component(n *run.Node) string {
+	dot := strings.LastIndexByte(n.Name, '.')
+	if n.Kind != "component" || dot < 0 {
+		return ""
+	}
+	name := n.Name[:dot]
+	if open := strings.IndexByte(name, '['); open >= 0 && strings.HasSuffix(name, "]") {
+		return name[open+1 : len(name)-1]
+	}
+	return name
 }

@@ -9,13 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"marple/analysis/analysistest"
+	"marple/analysis/run"
 )
 
 func TestWhatIsReadIsWrittenAgain(t *testing.T) {
 	const text = `{"name": "A<>", "inclusive": 1000, "calls": 3, "sizes": [{"calls":2,"at":{"n":10}},{"calls":1,"at":{"n":0.5}}], "colour": {"r":[1,2]}, "children": [
  {"name": "B", "component": "b", "inclusive": 0.125, "children": [
   {"name": "C", "inclusive": 12345678901234567, "children": []}]},
- {"name": "D", "inclusive": 0, "children": []}]}
+ {"name": "D", "inclusive": 0, "component": null, "children": []}]}
 `
 	n, err := Parse("f", []byte(text))
 	require.NoError(t, err)
@@ -86,6 +87,13 @@ func TestReadTakesRunsToo(t *testing.T) {
 	require.Equal(t, &Graph{Root: &Node{Name: "A", Inclusive: 7}}, g)
 	_, err = Read(filepath.Join(directory, "nothing"))
 	require.ErrorContains(t, err, "no such file")
+}
+
+func TestComponentsOfARun(t *testing.T) {
+	for name, want := range map[string]string{"flux.compute": "flux", "flux[f1].compute": "f1", "gov.cca.Flux[f.1].compute": "f.1", "odd": ""} {
+		require.Equal(t, want, component(&run.Node{Kind: "component", Name: name}))
+		require.Empty(t, component(&run.Node{Kind: "region", Name: name}))
+	}
 }
 
 // A file of any content is read and written alike, or refused with its place.

@@ -188,7 +188,9 @@ func (r *reader) member(n *Node, key string, depth int) (err error) {
 	case "name":
 		n.Name, err = r.text(key, false)
 	case "component":
-		n.Component, err = r.text(key, true)
+		if n.Component, err = r.text(key, true); n.Component == "" {
+			n.Other = append(n.Other, Member{key, json.RawMessage(`null`)})
+		}
 	case "inclusive":
 		n.Inclusive, err = r.number(key)
 	case "calls":

@@ -17,6 +17,9 @@ func (n *Node) JSON() ([]byte, error) {
 	return w.Bytes(), nil
 }
 
+// mostIndent is where indentation stops helping a reader, and would only fill the disk.
+const mostIndent = 100
+
 type writer struct{ bytes.Buffer }
 
 func (w *writer) node(n *Node, indent string) error {
@@ -45,12 +48,15 @@ func (w *writer) node(n *Node, indent string) error {
 		}
 	}
 	w.WriteString(`"children": [`)
+	if len(indent) < mostIndent {
+		indent += " "
+	}
 	for i, c := range n.Children {
 		if i > 0 {
 			w.WriteString(",")
 		}
-		w.WriteString("\n" + indent + " ")
-		if err := w.node(c, indent+" "); err != nil {
+		w.WriteString("\n" + indent)
+		if err := w.node(c, indent); err != nil {
 			return err
 		}
 	}

@@ -9,8 +9,8 @@
 // A child takes its whole subtree along, so the core is connected. The papers leave open what equality does;
 // here it keeps, as does a zero under the fraction bar: nothing is small relative to nothing. Children are
 // component nodes only: an MPI call is part of its caller's inclusive time, and a node that belongs to no
-// component is passed through, its component nodes being children of the component above. If no node below the
-// root belongs to a component, every node counts. Each node is judged by itself, also when several are of
+// component is passed through, its component nodes being children of the component above. If no node
+// belongs to a component, every node counts. Each node is judged by itself, also when several are of
 // one component: an instance may matter in one context and not in another.
 //
 // It may use graph and words; it holds no state.

@@ -105,7 +105,8 @@ func TestTheRule(t *testing.T) {
 		{"a component is reached through what is none", `{"name":"main","inclusive":1000,"children":[{"name":"loop","inclusive":999,"children":[
 			{"name":"a","component":"A","inclusive":900},{"name":"MPI_Send","inclusive":40},{"name":"b","component":"B","inclusive":59}]},
 			{"name":"end","inclusive":1,"children":[{"name":"c","component":"C","inclusive":1}]}]}`, "main(loop(a b))"},
-		{"only the root is a component's: every node counts", `{"name":"r","component":"R","inclusive":10,"children":[{"name":"a","inclusive":9}]}`, "r(a)"},
+		{"only the root is a component's: it has no children", `{"name":"r","component":"R","inclusive":10,"children":[{"name":"MPI_Send","inclusive":9}]}`, "r"},
+		{"no node is a component's: every node counts", `{"name":"r","component":null,"inclusive":10,"children":[{"name":"a","component":"","inclusive":9}]}`, "r(a)"},
 		{"instances of one component are judged one by one", `{"name":"r","component":"R","inclusive":1000,"children":[
 			{"name":"x","component":"X","inclusive":500},{"name":"y","component":"Y","inclusive":490,"children":[{"name":"x","component":"X","inclusive":10}]}]}`, "r(x y)"},
 	} {

@@ -13,6 +13,7 @@ const (
 	width      = 80
 	mostPruned = 10 // branches listed in the text; the rest is counted
 	mostSteps  = 30
+	deepest    = 12 // levels drawn as a tree; of those below the number is told
 )
 
 type page struct{ strings.Builder }
@@ -38,8 +39,8 @@ func (c *Core) Text(g *graph.Graph) string {
 	p.line("Core at α %s, β %s: %s", percent(c.Rule.Alpha), percent(c.Rule.Beta), c.size())
 	p.line("%s", strings.Repeat("─", width))
 	p.line("%10s %6s  %s", "inclusive", "share", "call graph")
-	var draw func(n *Node, lead, own string)
-	draw = func(n *Node, lead, own string) {
+	var draw func(n *Node, depth int, lead, own string)
+	draw = func(n *Node, depth int, lead, own string) {
 		p.line("%10s %6s  %s", time(n.Inclusive, g.Unit), c.share(n), own+words.Clean(n.Name))
 		var shown []*Node
 		for _, child := range n.Children {
@@ -52,10 +53,13 @@ func (c *Core) Text(g *graph.Graph) string {
 			if i == len(shown)-1 {
 				branch, below = "└─ ", "   "
 			}
-			draw(child, lead+below, lead+branch)
+			if depth >= deepest {
+				branch, below = fmt.Sprintf("… %d: ", depth+1), ""
+			}
+			draw(child, depth+1, lead+below, lead+branch)
 		}
 	}
-	draw(c.Root, "", "")
+	draw(c.Root, 0, "", "")
 	for i, n := range c.Pruned {
 		switch i {
 		case 0:

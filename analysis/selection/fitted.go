@@ -1,0 +1,213 @@
+package selection
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"marple/analysis/model"
+	"marple/analysis/series"
+)
+
+// fitted is a model from a file of `marple fit`: one, or several modes of behaviour with their shares.
+type fitted struct {
+	what       string
+	at         place
+	models     []*model.Model
+	predictors []*model.Predictor
+	shares     []float64
+	names      []string // of the parameters that any of them depends on
+}
+
+// model reads a model file's name, or {file, name, response, mode}.
+func (p *Plan) model(what string, to **fitted) reader {
+	f := p.file
+	return func(n ast.Node) error {
+		var file, name, response string
+		mode := 0.0
+		if _, ok := mapping(n); !ok {
+			if err := f.text(what, &file)(n); err != nil {
+				return err
+			}
+		} else if err := f.object(n, what, []field{{"file", f.text(what+": file", &file)}, {"name", f.text(what+": name", &name)},
+			{"response", f.text(what+": response", &response)}, {"mode", f.number(what+": mode", &mode)}}, "file"); err != nil {
+			return err
+		}
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(filepath.Dir(f.path), file)
+		}
+		document, err := model.Read(file)
+		if err != nil {
+			return f.fail(at(n), "%s: %v", what, err)
+		}
+		list, err := pick(document.Models, name, response, int(mode))
+		if err != nil {
+			return f.fail(at(n), "%s: %s: %v", what, file, err)
+		}
+		*to = &fitted{what: what, at: at(n), models: list}
+		p.fitted = append(p.fitted, *to)
+		return nil
+	}
+}
+
+// Fit models the implementations that ask for it, by the wall time of their invocations. That includes the components
+// that they call.
+func (p *Plan) Fit(invocations []*series.Series) error {
+	fitter := &model.Fitter{}
+	for _, fam := range p.Families {
+		for _, i := range fam.Implementations {
+			for _, s := range invocations {
+				cut := strings.LastIndexByte(s.Name, '.')
+				of := cut > 0 && (s.Name[:cut] == i.Class || slices.Contains(fam.Components, s.Name[:cut]))
+				if !i.fit || !of || s.Response != "wall" {
+					continue
+				}
+				// Models of single call paths, or of runs with a label, are more than was asked for.
+				models := slices.DeleteFunc(fitter.FitSeries(s, model.Options{}), func(m *model.Model) bool { return len(m.Where) > 0 })
+				models, err := pick(models, "", "", 0)
+				f := &fitted{what: i.String(), at: i.at, models: models}
+				if err == nil {
+					err = f.prepare(p.machine)
+				}
+				if err != nil {
+					return p.file.fail(i.at, "%s: fit: %v", i, err)
+				}
+				i.methods[s.Name[cut+1:]] = &estimate{at: i.at, name: i.String(), fitted: f}
+				i.inclusive = true
+			}
+		}
+	}
+	return nil
+}
+
+// pick finds the models that were asked for: one, or all modes of one.
+func pick(models []*model.Model, name, response string, mode int) ([]*model.Model, error) {
+	var list []*model.Model
+	var there []string
+	for _, m := range models {
+		switch {
+		case name != "" && m.Name != name, response != "" && m.Response != response:
+		case mode != 0 && (m.Mode == nil || m.Mode.Index != mode):
+		default:
+			list = append(list, m)
+			continue
+		}
+		there = append(there, m.Title())
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("there is no such model; there are %s", few(there))
+	}
+	for _, m := range list {
+		if m.Expression == nil {
+			return nil, fmt.Errorf("%s: no model: %s", m.Title(), m.Reason)
+		}
+		modes := m.Mode != nil && m.Mode.Of == len(list) && m.Name == list[0].Name && m.Response == list[0].Response
+		if len(list) > 1 && !modes {
+			return nil, fmt.Errorf("which of these models? %s: give {file, name, response}", few(titles(list)))
+		}
+	}
+	return list, nil
+}
+
+func titles(models []*model.Model) (list []string) {
+	for _, m := range models {
+		list = append(list, m.Title())
+	}
+	return list
+}
+
+func few(list []string) string {
+	const most = 8
+	if len(list) > most {
+		list = append(slices.Clone(list[:most]), fmt.Sprintf("%d more", len(list)-most))
+	}
+	return strings.Join(list, ", ")
+}
+
+// prepare makes the models ready for a machine.
+func (f *fitted) prepare(machine map[string]float64) error {
+	total := 0.0
+	for _, m := range f.models {
+		p, err := m.Predictor(machine)
+		if err != nil {
+			return err
+		}
+		share := 1.0
+		if m.Mode != nil && len(f.models) > 1 {
+			share = m.Mode.Share
+		}
+		total += share
+		f.predictors, f.shares = append(f.predictors, p), append(f.shares, share)
+		f.names = append(f.names, p.Names()...)
+	}
+	if !(total > 0) {
+		return fmt.Errorf("the modes' shares add up to %v", total)
+	}
+	for i := range f.shares {
+		f.shares[i] /= total
+	}
+	slices.Sort(f.names)
+	f.names = slices.Compact(f.names)
+	return nil
+}
+
+// compile makes functions of the composite's parameters. Several modes are a mixture: which one an invocation
+// meets is not known before.
+func (f *fitted) compile(names []string) *compiled {
+	pick := func(p *model.Predictor) func(x []float64) []float64 {
+		from := make([]int, len(p.Names()))
+		for i, name := range p.Names() {
+			from[i] = slices.Index(names, name)
+		}
+		return func(x []float64) []float64 {
+			own := make([]float64, len(from))
+			for i, k := range from {
+				own[i] = x[k]
+			}
+			return own
+		}
+	}
+	inputs := make([]func([]float64) []float64, len(f.predictors))
+	for i, p := range f.predictors {
+		inputs[i] = pick(p)
+	}
+	sum := func(of func(p *model.Predictor, x []float64) float64) func(x []float64) float64 {
+		return func(x []float64) (total float64) {
+			for i, p := range f.predictors {
+				total += f.shares[i] * of(p, inputs[i](x))
+			}
+			return total
+		}
+	}
+	mean := sum((*model.Predictor).Mean)
+	square := sum(func(p *model.Predictor, x []float64) float64 {
+		return p.Deviation(x)*p.Deviation(x) + p.Mean(x)*p.Mean(x)
+	})
+	return &compiled{
+		time:      mean,
+		deviation: func(x []float64) float64 { return math.Sqrt(max(0, square(x)-mean(x)*mean(x))) },
+		error:     sum((*model.Predictor).Error),
+		outside:   f.outside(names),
+	}
+}
+
+// outside tells which parameters lie outside the range that the models were made from.
+func (f *fitted) outside(names []string) func(x []float64) string {
+	return func(x []float64) string {
+		for _, m := range f.models {
+			for i, name := range names {
+				if r, ok := m.Range[name]; ok && (x[i] < r[0] || x[i] > r[1]) {
+					return fmt.Sprintf("%s from %.6g to %.6g", name, r[0], r[1])
+				}
+			}
+		}
+		return ""
+	}
+}
+
+// unit of the models' values, in seconds; 0: they do not say.
+func (f *fitted) unit() float64 { return units[f.models[0].Unit] }
