@@ -377,7 +377,7 @@ static __attribute__((noinline)) bool consume(struct mrl_thread *t)
 /* False: the core did not take it. */
 bool mrl_core_consume(struct mrl_thread *t)
 {
-    return getpid() == mrl.pid && mrl_core_stack_suffices() && mrl_core_ready() && consume(t);
+    return getpid() == mrl.pid && mrl_core_stack_suffices() && mrl_core_ready() && addresses_left(HEADROOM_TO_MERGE) && consume(t);
 }
 
 static int finish(mrl_core_finish_fn **step, const struct mrl_finish *f)

@@ -110,7 +110,7 @@ func TestEndings(t *testing.T) {
 
 // sorted are the lines of an output, whose order and process ids no two runs share.
 func sorted(text string) []string {
-	text = regexp.MustCompile(`PID \d+`).ReplaceAllString(text, "PID #")
+	text = regexp.MustCompile(`(PID|EXIT CODE:) \d+`).ReplaceAllString(text, "$1 #")
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	slices.Sort(lines)
 	return lines
