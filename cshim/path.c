@@ -107,7 +107,7 @@ bool mrl_paths_begin(struct mrl_thread *t)
         p->stack_mask = limit > 1 ? UINTPTR_MAX : 0;
         t->paths = p;
     }
-    p->anchor = p->beyond = 0;
+    p->mark = p->beyond = 0;
     struct mrl_shield shield;
     mrl_shield(&shield);
     if (limit > 0)
@@ -202,9 +202,10 @@ static uint32_t fold(const struct mrl_frame *frames, uint32_t n)
 }
 
 /* The first anchors of a region that begins: frames of the walk, then those of the region that it is in. */
-static void set_anchors(const struct mrl_paths *p, struct mrl_anchor *anchors, const struct end *end)
+static void set_anchors(const struct mrl_paths *p, struct mrl_beginning *b, const struct end *end)
 {
     const struct mrl_anchor *last = end->anchor ? &p->anchors[end->depth - 1][MRL_ANCHORS - 1] : NULL;
+    struct mrl_anchor *anchors = b->anchors;
     uint32_t n = 0;
     for (; n < MRL_ANCHORS && n < end->count; n++)
         anchors[n] = (struct mrl_anchor){p->frames[n].top, p->frames[n].ra, identity(&p->frames[n])};
@@ -212,6 +213,13 @@ static void set_anchors(const struct mrl_paths *p, struct mrl_anchor *anchors, c
         anchors[n] = *++a;
     for (; n < MRL_ANCHORS; n++)
         anchors[n] = (struct mrl_anchor){0};
+    b->mark = 1;
+    for (n = 0; n < MRL_ANCHORS; n++) {
+        b->mark = (b->mark ^ anchors[n].top) * UINT64_C(0x9e3779b97f4a7c15);
+        b->mark = (b->mark ^ b->mark >> 32 ^ anchors[n].ra) * UINT64_C(0x9e3779b97f4a7c15);
+        b->mark = (b->mark ^ b->mark >> 32 ^ anchors[n].function) * UINT64_C(0x9e3779b97f4a7c15);
+    }
+    b->mark |= 1;
 }
 
 static uint32_t frame_node(uint32_t parent, const struct mrl_frame *f, const struct mrl_frame *caller)
@@ -228,8 +236,8 @@ static uint32_t frame_node(uint32_t parent, const struct mrl_frame *f, const str
  * The frames of a path below the innermost open region: its node, and in *site the frame that made the call.
  * A region's frame, if it still exists, is above the region, and what it calls below.
  */
-static uint32_t frames_node(struct mrl_thread *t, struct mrl_path *path, struct mrl_anchor *anchors, struct mrl_caller caller,
-                            struct mrl_frame *site)
+static uint32_t frames_node(struct mrl_thread *t, struct mrl_path *path, struct mrl_beginning *beginning,
+                            struct mrl_caller caller, struct mrl_frame *site)
 {
     struct mrl_paths *p = t->paths;
     struct mrl_walk *w = &p->walk;
@@ -257,8 +265,9 @@ static uint32_t frames_node(struct mrl_thread *t, struct mrl_path *path, struct 
             outside = &beside;
         }
     }
-    if (anchors)
-        set_anchors(p, anchors, &end);
+    if (beginning)
+        set_anchors(p, beginning, &end);
+    w->loose |= end.depth < t->depth; /* and on more anchors than those it is looked up by */
     path->count = w->count;
     if (n > limit || end.how >= UNKNOWN) {
         node = mrl_node(&(struct mrl_node){.parent = node, .kind = MRL_NODE_CUT, .key = n <= limit && end.how == UNKNOWN});
@@ -286,7 +295,7 @@ MRL_COLD struct mrl_path *mrl_path_walk(struct mrl_thread *t, uint64_t event, co
     struct mrl_paths *p = t->paths;
     struct mrl_frame site = {0};
     struct mrl_node made = *leaf;
-    struct mrl_anchor *anchors = NULL;
+    struct mrl_beginning *beginning = NULL;
     struct mrl_path *path = mrl_path_place(p, event, name, caller.pc, caller.sp);
     uint8_t *older = &p->older[(path - p->paths) / 2];
     path += *older;
@@ -294,22 +303,21 @@ MRL_COLD struct mrl_path *mrl_path_walk(struct mrl_thread *t, uint64_t event, co
     path->key = 0;
     path->sp = caller.sp & p->stack_mask;
     path->where = t->where | (uint64_t)atomic_load_explicit(&mrl_generation, memory_order_relaxed) << 32;
-    path->anchor = p->anchor;
+    path->mark = p->mark;
     path->count = 0;
     p->walk.loose = p->walk.used_fp = false;
     if (event >= MRL_EVENT_FUNCTION) {
-        struct mrl_beginning *b = &p->beginnings[path - p->paths];
-        b->name = name;
-        anchors = b->anchors;
-        anchors[0].top = 0;
+        beginning = &p->beginnings[path - p->paths];
+        beginning->name = name;
+        beginning->mark = beginning->anchors[0].top = 0;
     }
 
     bool function = event == MRL_EVENT_FUNCTION, own = false;
     made.parent = t->where;
     if (p->stack_mask) {
-        made.parent = frames_node(t, path, anchors, caller, &site);
+        made.parent = frames_node(t, path, beginning, caller, &site);
         own = function && made.parent != t->where && site.function + (caller.pc - (uintptr_t)name) == site.offset;
-    } else if (p->code_mask && !anchors) {
+    } else if (p->code_mask && !beginning) {
         made.parent = function_node(t, caller, &site);
     }
     if (event <= MRL_EVENT_FUNCTION) {

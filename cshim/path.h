@@ -38,7 +38,7 @@ struct mrl_path {
     uint64_t key; /* pc, event in the top 16 bits; 0: unused */
     uintptr_t sp;
     uint64_t where;        /* innermost open region, generation of the modules in the upper half */
-    uintptr_t anchor;      /* of that region */
+    uint64_t mark;         /* of that region's anchors */
     uintptr_t fp, fp_mask; /* what of the frame pointer matters: all or nothing */
     struct mrl_stacked *words;
     uint32_t count;
@@ -49,6 +49,7 @@ _Static_assert(sizeof(struct mrl_path) == 64, "a cache line");
 /* Of a walk for a region, function or method that begins. */
 struct mrl_beginning {
     const void *name; /* or address of the function, or number of the method */
+    uint64_t mark;    /* a hash of the anchors, 0 if there are none */
     struct mrl_anchor anchors[MRL_ANCHORS];
 };
 
@@ -60,7 +61,7 @@ struct mrl_frame;
 /* One thread's. Private memory: nothing in it is of use to a reader. */
 struct mrl_paths {
     uintptr_t code_mask, stack_mask; /* what of a caller tells paths apart */
-    uintptr_t anchor;                /* the first one's top of the innermost open region, 0 if there is none */
+    uint64_t mark;                   /* of the innermost open region's anchors, 0 if there is none */
     uintptr_t low, high;             /* the thread's stack */
     uint32_t words;                  /* that a walk may depend on, to be remembered */
     struct mrl_frame *frames;
@@ -68,6 +69,7 @@ struct mrl_paths {
     struct mrl_beginning beginnings[2 * MRL_PATHS];
     uint8_t older[MRL_PATHS]; /* of each pair: the one to replace */
     struct mrl_anchor anchors[MRL_DEPTH][MRL_ANCHORS]; /* of what is open */
+    uint64_t marks[MRL_DEPTH];
     const void *functions[MRL_DEPTH]; /* NULL for regions and methods */
     uintptr_t beyond; /* top of the first function that found no room among these, 0 if there is none */
     struct mrl_walk walk;
@@ -96,7 +98,7 @@ mrl_path_holds(const struct mrl_thread *t, const struct mrl_path *path, uint64_t
     const struct mrl_paths *p = t->paths;
     uint64_t where = t->where | (uint64_t)atomic_load_explicit(&mrl_generation, memory_order_relaxed) << 32;
     sp &= p->stack_mask;
-    if (unlikely((path->key ^ ((pc & p->code_mask) | event << 48)) | (path->sp ^ sp) | (path->where ^ where) | (path->anchor ^ p->anchor)))
+    if (unlikely((path->key ^ ((pc & p->code_mask) | event << 48)) | (path->sp ^ sp) | (path->where ^ where) | (path->mark ^ p->mark)))
         return false;
     uintptr_t changed = (path->fp ^ fp) & path->fp_mask;
     const struct mrl_stacked *word = path->words, *end = word + path->count;
@@ -127,7 +129,7 @@ static inline struct mrl_open mrl_pop(struct mrl_thread *t, uint64_t now)
 {
     struct mrl_open open = t->open[--t->depth];
     t->where = open.outer;
-    t->paths->anchor = t->depth ? t->paths->anchors[t->depth - 1][0].top : 0;
+    t->paths->mark = t->depth ? t->paths->marks[t->depth - 1] : 0;
     t->last_end = now;
     return open;
 }

@@ -20,9 +20,9 @@ bool mrl_open_node(struct mrl_thread *t, uint32_t node, const struct mrl_beginni
     if (beginning)
         memcpy(p->anchors[t->depth], beginning->anchors, sizeof p->anchors[0]);
     else
-        p->anchors[t->depth][0].top = 0;
+        memset(p->anchors[t->depth], 0, sizeof p->anchors[0]);
     p->functions[t->depth] = function ? beginning->name : NULL;
-    p->anchor = p->anchors[t->depth][0].top;
+    p->mark = p->marks[t->depth] = beginning ? beginning->mark : 0;
     t->open[t->depth++] = (struct mrl_open){.enter = now, .path = node, .outer = t->where, .own = t->own_sum,
                                             .mpi = t->mpi_sum, .overlap = mrl_overlap(t, now)};
     t->where = node;

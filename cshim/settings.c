@@ -32,7 +32,12 @@ static int64_t read_number(const char *variable, int64_t preset, int64_t least, 
     errno = 0;
     long long number = strtoll(value, &end, 10);
     if (errno || *end || number < least || number > most) {
-        mrl_say("%s=\"%.60s\": expected a whole number from %lld to %lld; using %lld", variable, value,
+        char words[64] = "";
+        for (int i = 0; names[i]; i++) {
+            strncat(words, names[i], sizeof words - strlen(words) - 1);
+            strncat(words, ", ", sizeof words - strlen(words) - 1);
+        }
+        mrl_say("%s=\"%.60s\": expected %sa whole number from %lld to %lld; using %lld", variable, value, words,
                 (long long)least, (long long)most, (long long)preset);
         return preset;
     }

@@ -22,6 +22,10 @@
  *     path: main@same2 > two@two > common@common > MPI_Iprobe x 1000
  *     path: main@dots > variadic@variadic > leaf@leaf > MPI_Iprobe x 20
  *     path: main@cleanup > with_cleanup@scope > late@late > MPI_Iprobe x 1
+ *     path: main@base > either@either > high@high > by_base > leaf@leaf > MPI_Iprobe x 64
+ *     path: main@base > either@either > low@low > by_base > leaf@leaf > MPI_Iprobe x 64
+ *     path: main@frame > either@either > high@high > by_frame > leaf@leaf > MPI_Iprobe x 64
+ *     path: main@frame > either@either > low@low > by_frame > leaf@leaf > MPI_Iprobe x 64
  *     path: main@jump > jumper@jumper > leaf@leaf > MPI_Iprobe x 20
  */
 #include <alloca.h>
@@ -191,6 +195,60 @@ FUNCTION with_cleanup(void)
     STAY;
 }
 
+/*
+ * Call a function from a frame whose upper end is counted from a register, as compilers do for aligned stacks:
+ * with one and the same stack pointer it may lie here or there.
+ */
+void by_base(void (*function)(void));
+void by_frame(void (*function)(void));
+#if defined(__x86_64__)
+#define COUNTED_FROM(name, reg, number)                                                            \
+    __asm__(".text\n.globl " name "\n.type " name ", @function\n" name ":\n.cfi_startproc\n"       \
+            "push %" reg "\n.cfi_def_cfa_offset 16\n.cfi_offset " number ", -16\n"                 \
+            "mov %rsp, %" reg "\n.cfi_def_cfa_register " number "\n"                               \
+            "and $-512, %rsp\ncall *%rdi\n"                                                       \
+            "mov %" reg ", %rsp\n.cfi_def_cfa_register 7\npop %" reg "\n.cfi_def_cfa_offset 8\nret\n" \
+            ".cfi_endproc\n.size " name ", . - " name "\n");
+COUNTED_FROM("by_base", "rbx", "3")
+COUNTED_FROM("by_frame", "rbp", "6")
+#else
+__attribute__((noipa)) void by_base(void (*function)(void))
+{
+    function();
+    STAY;
+}
+__attribute__((noipa)) void by_frame(void (*function)(void))
+{
+    function();
+    STAY;
+}
+#endif
+
+/* Leaves what an earlier call has put there where nothing is, so that it looks as if it were still going on. */
+FUNCTION high(void (*by)(void (*)(void)))
+{
+    char *room = alloca(16);
+    TOUCH(room);
+    by(leaf); /* @high */
+    TOUCH(room);
+}
+
+FUNCTION low(void (*by)(void (*)(void)))
+{
+    char *room = alloca(112);
+    TOUCH(room);
+    by(leaf); /* @low */
+    TOUCH(room);
+}
+
+FUNCTION either(int i, void (*function)(void (*)(void (*)(void))), void (*by)(void (*)(void)))
+{
+    char *room = alloca((size_t)(i / 4 * 16 + 1));
+    TOUCH(room);
+    function(by); /* @either */
+    TOUCH(room);
+}
+
 static jmp_buf out;
 
 FUNCTION jumper(void)
@@ -224,6 +282,10 @@ int main(int argc, char **argv)
     for (int i = 0; i < 1000; i++) {
         one(); /* @same1 */
         two(); /* @same2 */
+    }
+    for (int i = 0; i < 128; i++) {
+        either(i, i % 2 ? low : high, by_base); /* @base */
+        either(i, i % 2 ? low : high, by_frame); /* @frame */
     }
     with_cleanup(); /* @cleanup */
     for (volatile int i = 0; i < 20; i++)
