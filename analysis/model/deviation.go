@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -86,7 +87,12 @@ func (f *Fitter) deviation(p *problem, mean *formula.Expr, at func(x []float64) 
 			d.Family = Constant
 		}
 		text := number(factor)
+		if v, err := mean.Eval(nil); err == nil { // the mean is constant
+			text, exponent = number(factor*math.Pow(math.Abs(v), exponent)), 0
+		}
 		switch {
+		case !finite(factor):
+			return nil, errors.New("the values are too extreme to compute with")
 		case exponent == 1 && factor != 0:
 			text += "*(" + mean.String() + ")"
 		case exponent != 0 && factor != 0:

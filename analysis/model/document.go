@@ -137,6 +137,31 @@ func expected(t reflect.Type) string {
 	return "a number"
 }
 
+// UnmarshalJSON adds the name of the field to mistakes in formulas, which the decoder leaves out.
+func (m *Model) UnmarshalJSON(data []byte) error {
+	type plain Model // without this method
+	err := json.Unmarshal(data, (*plain)(m))
+	var wrong *formula.SyntaxError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(data, &fields) != nil {
+		return err
+	}
+	for _, name := range []string{"expression", "form", "deviation", "runner_up"} {
+		var text string
+		var inner struct{ Expression string }
+		if json.Unmarshal(fields[name], &text) != nil && json.Unmarshal(fields[name], &inner) == nil {
+			text = inner.Expression
+		}
+		if _, bad := formula.Parse(text); text != "" && bad != nil {
+			return fmt.Errorf("%s: %w", name, bad)
+		}
+	}
+	return err
+}
+
 // check says what is wrong with a model that was read, and fills in what follows from the rest.
 func (m *Model) check() error {
 	if m.Expression == nil {

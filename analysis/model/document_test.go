@@ -70,7 +70,7 @@ func TestDamagedModelFiles(t *testing.T) {
 		"{\"models\": [\n}":           "2:1: invalid character '}'",
 		`{"schema": 9, "models": []}`: "schema 9; this Marple reads schema 1",
 		`{}`:                          "no expression",
-		`{"models": [{"expression": "n"}, {"expression": "2*"}]}`:                                                    "model 2: column 3: expected a number",
+		`{"models": [{"expression": "n"}, {"expression": "2*"}]}`:                                                    "model 2: expression: column 3: expected a number",
 		`{"expression": "n", "deviation": {"family": "linear"}}`:                                                     "deviation without an expression",
 		`{"expression": "n", "machine": {"ghz": 1e999}}`:                                                             "machine: expected a number, found number 1e999",
 		`{"expression": "n", "covariance": [[1]]}`:                                                                   "covariance without a form",

@@ -48,7 +48,9 @@ func (f *Fitter) design(cells []cell) *design {
 		x[i] = cells[i].x
 	}
 	d := newDesign(x)
-	f.designs[k] = d
+	if len(cells) <= mostSearched { // many call paths share few points, but not many
+		f.designs[k] = d
+	}
 	return d
 }
 
@@ -100,10 +102,10 @@ func (f *Fitter) Fit(s *Samples, o Options) *Model {
 		err = f.fitFamily(m, cells, o)
 	}
 	if err == nil && m.Expression != nil && !m.finite() {
-		m.Expression, err = nil, errors.New("the samples span too wide a range of magnitudes for a model")
+		err = errors.New("the values are too extreme to compute with")
 	}
 	if err != nil {
-		m.Family, m.Reason = None, err.Error()
+		*m = Model{Parameters: m.Parameters, Family: None, Reason: err.Error(), Samples: m.Samples, Points: m.Points, Range: m.Range, LeftOut: m.LeftOut}
 	}
 	return m
 }
@@ -297,12 +299,21 @@ func (l *looked) judgeAgain() {
 	}
 }
 
-// thinned is a problem of fewer points, chosen evenly in their order.
+// thinned is a problem of fewer points, chosen evenly in their order, and with the ends of every parameter, so
+// that the same columns can be used.
 func (f *Fitter) thinned(p *problem) *problem {
+	var chosen []int
+	for k := range mostSearched {
+		chosen = append(chosen, k*(p.points()-1)/(mostSearched-1))
+	}
+	for q := range p.d.parameter {
+		a := &p.d.parameter[q]
+		chosen = append(chosen, slices.Index(a.x, a.least), slices.Index(a.x, a.most))
+	}
+	slices.Sort(chosen)
 	var cells []cell
 	q := &problem{names: p.names, least: math.Inf(1), exact: p.exact}
-	for k := range mostSearched {
-		i := k * (p.points() - 1) / (mostSearched - 1)
+	for _, i := range slices.Compact(chosen) {
 		cells = append(cells, cell{x: p.d.x[i]})
 		q.n, q.mean, q.within = append(q.n, p.n[i]), append(q.mean, p.mean[i]), append(q.within, p.within[i])
 		q.least = min(q.least, p.mean[i])

@@ -435,7 +435,7 @@ func TestOrderAndUnitsDoNotMatter(t *testing.T) {
 		q, err := b.Predictor(nil)
 		require.NoError(t, err)
 		x := truth.Beyond(2)
-		require.InEpsilon(t, p.Mean(x)*unit, q.Mean(x), 1e-5)
+		require.InEpsilon(t, p.Mean(x)*unit, q.Mean(x), 1e-5, "%s and %s", a.Expression, b.Expression)
 		require.InDelta(t, a.SMAPE, b.SMAPE, 1e-4)
 		require.InDelta(t, a.AdjustedR2, b.AdjustedR2, 1e-4)
 	})

@@ -223,7 +223,7 @@ func (s *search) bendAt(at float64) {
 		}
 	}
 	s.stack.reset(s.y)
-	if !s.stack.push(s.root, s.ones) || !s.stack.push(s.root, a.values(straight)) || !s.stack.push(s.root, hinge) {
+	if straight < 0 || !s.stack.push(s.root, s.ones) || !s.stack.push(s.root, a.values(straight)) || !s.stack.push(s.root, hinge) {
 		return
 	}
 	c := candidate{shape: shape{kind: bend}, p: 4}

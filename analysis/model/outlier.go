@@ -90,6 +90,10 @@ func (p *problem) suspects() []int {
 	scale := relative(p.around(), 1)
 	s := newSearch(p, func(shape) bool { return true })
 	weight, y := make([]float64, n), make([]float64, n)
+	size := 0.0 // of the response, in units of scale
+	for i, m := range p.mean {
+		size = max(size, math.Abs(m)/scale[i])
+	}
 	var best []int
 	least := math.Inf(1)
 	try := func(columns ...[]float64) {
@@ -116,7 +120,7 @@ func (p *problem) suspects() []int {
 			}
 			slices.Sort(sizes)
 			// As many residuals are zero as there are coefficients.
-			spread = 1.4826*median(sizes[len(columns):]) + 1e-12
+			spread = 1.4826*median(sizes[len(columns):]) + 1e-12*size
 			for i := range weight {
 				u := r[i] / (4.7 * spread)
 				switch {
@@ -134,7 +138,7 @@ func (p *problem) suspects() []int {
 		}
 		least, best = spread, best[:0]
 		for i, v := range r {
-			if math.Abs(v) > 6*spread && math.Abs(v) > 1e-8 {
+			if math.Abs(v) > 6*spread && math.Abs(v) > 1e-8*size {
 				best = append(best, i)
 			}
 		}
@@ -144,7 +148,7 @@ func (p *problem) suspects() []int {
 		a := &s.d.parameter[q]
 		for i := range s.tried(q) {
 			if a.columns[i].term.price() < priceTerm {
-				try(s.ones, a.columns[i].v)
+				try(s.ones, a.values(i))
 			}
 		}
 	}

@@ -71,7 +71,7 @@ func (f *Fitter) prepare(s *series.Series, o Options) *labelled {
 	for name, values := range s.Labels {
 		t.labels[name] = values
 	}
-	if o.Form != nil {
+	if o.Form != nil || len(t.y) == 0 {
 		return t
 	}
 	for p := len(t.names) - 1; p >= 0 && len(t.names) > 1; p-- {

@@ -3,6 +3,7 @@ package model_test
 import (
 	"fmt"
 	"math"
+	"os"
 	"strings"
 	"testing"
 
@@ -159,14 +160,21 @@ func covers(t testing.TB, c, draws, points, repetitions int, o model.Options) (m
 	return mean / n, sample / n, family / n
 }
 
-// A small version of the long test, with room for its smaller number of draws.
+// Given the right family, 95 % intervals hold the truth in 93 to 97 % of 2,000 draws; what is left of that when
+// the family is chosen by the fit, is told. The quick version has fewer draws, and room for what that means.
 func TestIntervalsOfTheThesisModels(t *testing.T) {
+	draws, room := 200, 4.5
+	if os.Getenv("MARPLE_LONG") == "1" {
+		draws, room = 2000, 2
+	}
 	for c := range thesis {
-		mean, sample, _ := covers(t, c, 200, 8, 20, thesis[c].options)
-		require.InDelta(t, 95, mean, 4.5, "%s: intervals of the mean", thesis[c].name)
-		require.InDelta(t, 95, sample, 4.5, "%s: intervals of samples", thesis[c].name)
-		_, _, family := covers(t, c, 50, 8, 20, model.Options{})
+		mean, sample, _ := covers(t, c, draws, 8, 20, thesis[c].options)
+		require.InDelta(t, 95, mean, room, "%s: intervals of the mean", thesis[c].name)
+		require.InDelta(t, 95, sample, room, "%s: intervals of samples", thesis[c].name)
+		chosenMean, chosenSample, family := covers(t, c, draws/2, 8, 20, model.Options{})
 		require.Greater(t, family, 60.0, thesis[c].name)
+		t.Logf("%-8s right family given: %.1f %% of means covered, %.1f %% of samples; chosen: right in %.0f %%, %.1f %%, %.1f %%",
+			thesis[c].name, mean, sample, family, chosenMean, chosenSample)
 	}
 }
 

@@ -189,5 +189,8 @@ func label(v float64) string {
 			return fmt.Sprintf("%se%d", strings.TrimSuffix(mantissa, ".0"), e)
 		}
 	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
+	if rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64); err == nil {
+		v = rounded
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
 }

@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Text draws with characters: · a point, : several, o one that was left out, and for each curve a letter, small
-// where it leaves the measured range. Lines have at most columns characters.
+// Text draws with characters: o a point, O several, x one that was left out. A single curve is drawn with *, and
+// with . where it leaves the measured range; of several each has a letter, small beyond the range. Lines have at
+// most columns characters.
 func (p *Plot) Text(columns, rows int) string {
 	ax, ay, _ := p.layout()
 	const margin = 9 // labels of the vertical axis
@@ -31,11 +32,14 @@ func (p *Plot) Text(columns, rows int) string {
 			x := ax.value(float64(k) / float64(w-1))
 			y, _, _ := c.At(x)
 			if row, column, ok := place(x, y); ok {
-				mark := 'A' + rune(i%26)
-				if x < c.From*(1-1e-9) || x > c.To*(1+1e-9) {
-					mark += 'a' - 'A'
+				inside, beyond := 'A'+rune(i%26), 'a'+rune(i%26)
+				if len(p.Curves) == 1 {
+					inside, beyond = '*', '.'
 				}
-				grid[row][column] = mark
+				grid[row][column] = inside
+				if x < c.From*(1-1e-9) || x > c.To*(1+1e-9) {
+					grid[row][column] = beyond
+				}
 			}
 		}
 	}
@@ -46,11 +50,11 @@ func (p *Plot) Text(columns, rows int) string {
 		}
 		switch at := &grid[row][column]; {
 		case q.Out:
-			*at = 'o'
-		case *at == '·' || *at == ':':
-			*at = ':'
+			*at = 'x'
+		case *at == 'o' || *at == 'O':
+			*at = 'O'
 		default:
-			*at = '·'
+			*at = 'o'
 		}
 	}
 	var b strings.Builder
@@ -82,7 +86,11 @@ func (p *Plot) Text(columns, rows int) string {
 	b.WriteString(strings.TrimRight(strings.Repeat(" ", margin+2)+string(line), " ") + "\n")
 	for i, c := range p.Curves {
 		if c.Name != "" {
-			b.WriteString(fit(strings.Repeat(" ", margin+2)+string('A'+rune(i%26))+"  "+clean(c.Name), columns) + "\n")
+			mark := string('A' + rune(i%26))
+			if len(p.Curves) == 1 {
+				mark = "*"
+			}
+			b.WriteString(fit(strings.Repeat(" ", margin+2)+mark+"  "+clean(c.Name), columns) + "\n")
 		}
 	}
 	return b.String()

@@ -65,7 +65,7 @@ func unit(m *model.Model) string {
 func (w *writer) brief(m *model.Model) {
 	w.block("", "    ", m.Title())
 	if m.Expression == nil {
-		w.block("    no model: ", "    ", m.Reason)
+		w.block("    no model: ", "              ", m.Reason)
 		return
 	}
 	w.block("    = ", "      ", fmt.Sprintf("%s%s   (%s, error %s %%)", m.Expression.Round(digits), unit(m), m.Family, short(round(m.CVError))))

@@ -76,8 +76,10 @@ min, max, floor, ceil, if(condition, then, else), parameters and machine paramet
 	fl.BoolVar(&f.averageModes, "average-modes", false, "one model even where samples fall into several modes")
 	fl.BoolVar(&f.negative, "negative", false, "take negative responses as they are (preset: leave them out)")
 	fl.BoolVar(&f.details, "details", false, "show all details of many models")
+	schema := fl.Bool("schema", false, "print the JSON Schema of --format json and of model files")
 	c.Args = func(_ *cobra.Command, arguments []string) error {
 		switch {
+		case *schema && len(arguments) == 0:
 		case f.model != "" && len(arguments) > 0:
 			return usage("fit: expected either --model or something to fit, not both")
 		case f.model == "" && len(arguments) == 0:
@@ -88,6 +90,10 @@ min, max, floor, ceil, if(condition, then, else), parameters and machine paramet
 		return nil
 	}
 	c.RunE = func(c *cobra.Command, arguments []string) error {
+		if *schema {
+			_, err := c.OutOrStdout().Write(model.SchemaJSON())
+			return err
+		}
 		f.format = *as
 		return f.run(c, arguments)
 	}

@@ -69,6 +69,9 @@ func main() {
 	if part("merge") {
 		mergeLevels()
 	}
+	if part("models") {
+		models()
+	}
 }
 
 // part tells whether a part of the measurements is wanted.
