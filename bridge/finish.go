@@ -23,12 +23,15 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"syscall"
+	"time"
 	"unsafe"
 
 	"marple/analysis"
 	"marple/analysis/event"
 	"marple/analysis/names"
 	"marple/analysis/profile"
+	"marple/analysis/run"
 	"marple/analysis/waitstate"
 )
 
@@ -172,7 +175,7 @@ func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
 	analysis.Choose(r, C.GoString(f.families), directory)
 	text := analysis.Report(r, directory)
 	if directory != "" {
-		if err := r.Write(directory, text); err != nil {
+		if err := store(r, directory, text); err != nil {
 			text = analysis.Report(r, "")
 			if f.full == 0 {
 				line := []byte(fmt.Sprintf("the run cannot be kept: %v\x00", err))
@@ -183,4 +186,16 @@ func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
 		}
 	}
 	C.print(f, unsafe.Pointer(unsafe.StringData(text)), C.uint64_t(len(text)))
+}
+
+// store writes the run. A full disk is tried again for a moment: the record files of the other ranks hold their
+// space until their processes have ended, which is about now.
+func store(r *run.Run, directory, text string) error {
+	const patience, pause = time.Second, 20 * time.Millisecond
+	for until := time.Now().Add(patience); ; time.Sleep(pause) {
+		err := r.Write(directory, text)
+		if !errors.Is(err, syscall.ENOSPC) || time.Now().After(until) {
+			return err
+		}
+	}
 }
