@@ -67,6 +67,9 @@ static int become_recover(void *argument)
     int nowhere = open("/dev/null", O_RDWR);
     if (nowhere >= 0)
         dup2(nowhere, STDIN_FILENO);
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+        if (!mrl_may_write(fd))
+            nowhere >= 0 ? dup2(nowhere, fd) : close(fd);
     if (mrl.settings.report == MRL_REPORT_STDERR)
         dup2(STDERR_FILENO, STDOUT_FILENO);
     else if (mrl.settings.report == MRL_REPORT_NONE && nowhere >= 0)

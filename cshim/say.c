@@ -51,13 +51,18 @@ void mrl_say_begin(void)
     }
 }
 
+bool mrl_may_write(int fd)
+{
+    struct stat s;
+    return streams[fd].open && !fstat(fd, &s) && s.st_dev == streams[fd].device && s.st_ino == streams[fd].file;
+}
+
 #define PATIENCE_MS 1000 /* with a reader who has made the descriptor non-blocking */
 
 static void write_to(int fd, const char *text, size_t size)
 {
-    struct stat s;
     struct mrl_shield shield;
-    if (!streams[fd].open || fstat(fd, &s) || s.st_dev != streams[fd].device || s.st_ino != streams[fd].file)
+    if (!mrl_may_write(fd))
         return;
     mrl_shield(&shield);
     while (size) {

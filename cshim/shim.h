@@ -58,6 +58,7 @@ extern _Thread_local struct mrl_thread *mrl_self __attribute__((tls_model("initi
 
 /* say.c: at most one line on stderr, and only from the rank that speaks for all; and the report. */
 void mrl_say_begin(void);
+bool mrl_may_write(int fd); /* stdout or stderr, as long as it is what it was */
 void mrl_print(const char *text, uint64_t size);
 void mrl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mrl_say_here(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -85,6 +85,18 @@ static void stderr_is_data(void)
     expect(lseek(fd, 0, SEEK_END) == 4 && pread(fd, text, 4, 0) == 4 && !strcmp(text, "data"), "the file holds something else");
 }
 
+/* The same, and the program ends without MPI_Finalize; the file stays, for others to look at. */
+static void stderr_is_data_at_exit(void)
+{
+    MPI_Init(NULL, NULL);
+    close(STDERR_FILENO);
+    int fd = open("data", O_WRONLY | O_CREAT | O_EXCL, 0666);
+    expect(fd == STDERR_FILENO, "descriptor %d", fd);
+    steps(MANY);
+    expect(write(fd, "data", 4) == 4, "write");
+    exit(verdict());
+}
+
 static void stderr_closed(void)
 {
     close(STDERR_FILENO);
@@ -182,7 +194,8 @@ static void title(void)
 int main(int argc, char **argv)
 {
     static const struct mode modes[] = {
-        {"same", same}, {"nonblocking", nonblocking}, {"stderr-is-data", stderr_is_data}, {"stderr-closed", stderr_closed},
+        {"same", same}, {"nonblocking", nonblocking}, {"stderr-is-data", stderr_is_data}, {"stderr-is-data-at-exit", stderr_is_data_at_exit},
+        {"stderr-closed", stderr_closed},
         {"stderr-unread", stderr_unread}, {"closes-all", closes_all}, {"closes-all-before", closes_all_before},
         {"elsewhere", elsewhere}, {"title", title}, {NULL, NULL},
     };
