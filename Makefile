@@ -5,6 +5,7 @@
 #   make test    everything a contributor runs; installs what is missing through apt where it can
 #   make test-long   the same with larger numbers, and all fuzzing: hours
 #   make lint    formatting, vet, staticcheck, who may use whom, C warnings
+#   make install PREFIX=/opt/marple   put it where it stays, or can be moved as a whole; DESTDIR= for packagers
 #   make bench   what measuring costs, side by side with running bare
 #   make schema  write the JSON Schemas of run.json and of model files anew
 #
@@ -12,6 +13,7 @@
 
 CC      ?= gcc
 CFLAGS  ?= -O2 -g
+VERSION ?= 0.1.0
 WARN    := -Wall -Wextra -Werror -Wno-format-truncation
 BUILD   := build
 GEN     := $(BUILD)/gen
@@ -27,7 +29,7 @@ GO_SOURCES := $(shell find analysis bridge cmd -name '*.go' -not -name '*_test.g
 GO_C       := cshim/core.h
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
-.PHONY: build mock demo test test-go test-long lint bench schema clean
+.PHONY: build mock demo test test-go test-long lint bench schema install clean
 
 build: $(BUILD)/libmarple.so $(BUILD)/libmarple-core.so $(BUILD)/marple
 
@@ -67,7 +69,7 @@ $(BUILD)/libmarple-core.so: $(GO_SOURCES) $(GO_C) $(GEN)/overlay.json
 
 $(BUILD)/marple: $(GO_SOURCES)
 	@echo "GO $@"
-	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $@ ./cmd/marple
+	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X=main.version=$(VERSION)' -o $@ ./cmd/marple
 
 mock: $(BUILD)/mock/bin/mpirun
 $(BUILD)/mock/bin/mpirun: $(wildcard test/mock/lib/* test/mock/include/* test/mock/mockrun/*.go test/mock/world/*.go) test/mock/build.sh
@@ -107,6 +109,24 @@ bench: build
 schema:
 	go run ./analysis/run/schemagen ./analysis/run analysis/run/schema.json
 	go run ./analysis/run/schemagen ./analysis/model analysis/model/schema.json
+
+# Everything finds the rest by its own place, so the tree can be moved.
+PREFIX  ?= /usr/local
+DEST     = $(DESTDIR)$(PREFIX)
+SHARE    = $(DEST)/share
+install: build
+	install -d $(DEST)/bin $(DEST)/lib/pkgconfig $(DEST)/include $(SHARE)/man/man1 $(SHARE)/modulefiles/marple \
+	  $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
+	install $(BUILD)/marple $(DEST)/bin
+	install $(BUILD)/libmarple.so $(BUILD)/libmarple-core.so $(DEST)/lib
+	install -m 644 $(wildcard cshim/include/*) $(DEST)/include
+	$(BUILD)/marple man $(SHARE)/man/man1
+	$(BUILD)/marple completion bash > $(SHARE)/bash-completion/completions/marple
+	$(BUILD)/marple completion zsh > $(SHARE)/zsh/site-functions/_marple
+	$(BUILD)/marple completion fish > $(SHARE)/fish/vendor_completions.d/marple.fish
+	sed 's/@VERSION@/$(VERSION)/' cmd/install/marple.pc.in > $(DEST)/lib/pkgconfig/marple.pc
+	sed 's/@VERSION@/$(VERSION)/' cmd/install/modulefile.tcl.in > $(SHARE)/modulefiles/marple/$(VERSION)
+	sed 's/@VERSION@/$(VERSION)/' cmd/install/modulefile.lua.in > $(SHARE)/modulefiles/marple/$(VERSION).lua
 
 clean:
 	rm -rf $(BUILD)

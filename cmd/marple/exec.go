@@ -17,8 +17,9 @@ import (
 
 func execCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "exec [flags] [--] PROGRAM [ARGUMENTS]",
-		Short: "Run a program under measurement; put it between mpirun and the program",
+		Annotations: endless,
+		Use:         "exec [flags] [--] PROGRAM [ARGUMENTS]",
+		Short:       "Run a program under measurement; put it between mpirun and the program",
 		Long: `Runs PROGRAM with Marple preloaded. Use it under any launcher:
 
     mpirun -n 8 marple exec ./app input.dat
@@ -41,6 +42,9 @@ or MARPLE_CONFIG (keep-raw: on). A flag counts more than a variable, a variable 
 	values := map[string]*string{}
 	for _, s := range setting.Table {
 		values[s.Key] = c.Flags().String(s.Key, s.Preset, s.Doc+expected(s))
+		if len(s.Choices) > 0 {
+			complete(c, s.Key, s.Choices)
+		}
 	}
 	config := c.Flags().String("config", "", "YAML file of settings")
 	c.RunE = func(c *cobra.Command, arguments []string) error {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -270,12 +269,8 @@ func (f *fitFlags) named(list []*model.Model) []*model.Model {
 func fitAll(c *cobra.Command, list []*series.Series, o model.Options) [][]*model.Model {
 	var fitter model.Fitter
 	var out [][]*model.Model
-	told := time.Now()
 	for i, s := range list {
-		if now := time.Now(); now.Sub(told) > 2*time.Second {
-			told = now
-			fmt.Fprintf(c.ErrOrStderr(), "marple: %d of %d responses modelled\n", i, len(list))
-		}
+		doing(c, "%d of %d responses modelled", i, len(list))
 		out = append(out, fitter.FitSeries(s, o))
 	}
 	return out

@@ -5,9 +5,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -45,13 +47,21 @@ func root() *cobra.Command {
 		return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
 	})
 	c.AddCommand(execCommand(), reportCommand(), callgraphCommand(), waitsCommand(), timelineCommand(), fitCommand(), pruneCommand(), selectCommand(),
-		proxygenCommand(), recoverCommand(), doctorCommand())
-	c.CompletionOptions.HiddenDefaultCmd = true
+		proxygenCommand(), recoverCommand(), doctorCommand(), completionCommand(), manCommand())
+	c.CompletionOptions.DisableDefaultCmd = true
+	for _, command := range c.Commands() {
+		if strings.Contains(command.Use, "RUN") {
+			command.ValidArgsFunction = directories
+		}
+	}
 	return c
 }
 
 func main() {
-	err := root().Execute()
+	c := root()
+	end := withProgress(c)
+	err := c.ExecuteContext(context.Background())
+	end()
 	if err == nil {
 		return
 	}

@@ -104,7 +104,7 @@ clang reads the header (apt-get install clang).`,
 			return err
 		}
 		for _, omission := range result.Omitted {
-			fmt.Fprintf(os.Stderr, "marple: %s: %s\n", omission.Member, omission.Reason)
+			fmt.Fprintf(c.ErrOrStderr(), "marple: %s: %s\n", omission.Member, omission.Reason)
 		}
 		text := result.Text
 		if *as == "json" {

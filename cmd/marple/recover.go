@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -24,13 +23,13 @@ would have done. Of each rank it says how it ended. Records stay where they are,
 		}
 		r, problems, err := analysis.Recover(directory, *wait)
 		for _, problem := range problems {
-			fmt.Fprintf(os.Stderr, "marple: %v\n", problem)
+			fmt.Fprintf(c.ErrOrStderr(), "marple: %v\n", problem)
 		}
 		if err != nil {
 			return err
 		}
 		if err := r.Write(directory, analysis.Report(r, directory)); err != nil {
-			fmt.Fprintf(os.Stderr, "marple: the run cannot be kept: %v\n", err)
+			fmt.Fprintf(c.ErrOrStderr(), "marple: the run cannot be kept: %v\n", err)
 		}
 		return printRun(c.OutOrStdout(), r, directory, *as)
 	}

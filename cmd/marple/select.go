@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -123,8 +122,7 @@ func selectCommand() *cobra.Command {
 				return usage("--front: %v", err)
 			}
 		}
-		slow := time.AfterFunc(2*time.Second, func() { fmt.Fprintf(os.Stderr, "marple: choosing; at most %v (--within)\n", q.Within) })
-		defer slow.Stop()
+		doing(c, "choosing; at most %v (--within)", q.Within)
 		a, err := selection.Select(c.Context(), q)
 		if err != nil {
 			return err

@@ -25,6 +25,7 @@ func oneRun(c *cobra.Command, arguments []string) error {
 // format adds --format; the first choice is the preset.
 func format(c *cobra.Command, choices ...string) *string {
 	value := c.Flags().String("format", choices[0], "output: "+strings.Join(choices, ", "))
+	complete(c, "format", choices)
 	c.PreRunE = func(c *cobra.Command, _ []string) error {
 		if !slices.Contains(choices, *value) {
 			return usage("--format: %q: expected one of %s", *value, strings.Join(choices, ", "))
@@ -32,6 +33,12 @@ func format(c *cobra.Command, choices ...string) *string {
 		return nil
 	}
 	return value
+}
+
+// complete lets shells complete a flag's value.
+func complete(c *cobra.Command, flag string, values []string) {
+	// It fails for flags that there are not, and for a second time.
+	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func reportCommand() *cobra.Command {

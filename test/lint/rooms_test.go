@@ -22,7 +22,7 @@ var stages = []string{"stat", "setting", "words", "proxygen", "formula", "plot",
 var libraries = map[string][]string{
 	"analysis": {"gonum.org/v1/gonum", "github.com/goccy/go-json", "github.com/goccy/go-yaml", "github.com/ianlancetaylor/demangle", "github.com/parquet-go/parquet-go"},
 	"bridge":   {"github.com/mattn/go-pointer"},
-	"cmd":      {"github.com/spf13/cobra", "github.com/goccy/go-json", "github.com/goccy/go-yaml"},
+	"cmd":      {"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/goccy/go-json", "github.com/goccy/go-yaml"},
 }
 
 // Generators run at build time and are part of nothing.

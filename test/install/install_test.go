@@ -1,0 +1,188 @@
+// Package install tests what make install leaves: a tree that works wherever it is moved, for users who had no
+// part in making it.
+package install
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const program = `#include <marple.h>
+int main(void)
+{
+    marple_region_begin("stir");
+    for (volatile int i = 0; i < 10000000; i++)
+        ;
+    marple_region_end("stir");
+    return 0;
+}
+`
+
+// tool is a program of the system, or skips the test; a machine that calls itself CI has to have it.
+func tool(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		if os.Getenv("CI") == "1" {
+			t.Fatalf("%s is not installed, and CI=1", name)
+		}
+		t.Skipf("%s is not installed", name)
+	}
+	return path
+}
+
+// open is a temporary directory that everybody may look into.
+func open(t *testing.T) string {
+	t.Helper()
+	directory, err := os.MkdirTemp("", "marple-install-")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(directory) })
+	require.NoError(t, os.Chmod(directory, 0o777))
+	return directory
+}
+
+// installed is a tree that was installed in one place and moved to another.
+func installed(t *testing.T) string {
+	t.Helper()
+	top := open(t)
+	staged, moved := filepath.Join(top, "staged"), filepath.Join(top, "elsewhere", "marple")
+	out, err := exec.Command("make", "-C", "../..", "install", "DESTDIR="+staged, "PREFIX=/opt/marple").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.NoError(t, os.MkdirAll(filepath.Dir(moved), 0o777))
+	require.NoError(t, os.Rename(filepath.Join(staged, "opt", "marple"), moved))
+	return moved
+}
+
+// stranger runs a command as somebody else where that is allowed, in a directory of its own.
+func stranger(t *testing.T, line string) (string, error) {
+	t.Helper()
+	command := exec.Command("sh", "-c", line)
+	command.Dir = open(t)
+	command.Env = []string{"PATH=/usr/bin:/bin", "HOME=/nonexistent"}
+	if os.Getuid() == 0 {
+		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	}
+	out, err := command.CombinedOutput()
+	return string(out), err
+}
+
+func output(t *testing.T, line string, environment ...string) string {
+	t.Helper()
+	command := exec.Command("sh", "-c", line)
+	command.Env = append(os.Environ(), environment...)
+	out, err := command.CombinedOutput()
+	require.NoError(t, err, "%s: %s", line, out)
+	return string(out)
+}
+
+func TestInstalled(t *testing.T) {
+	tree := installed(t)
+	source := filepath.Join(open(t), "stir.c")
+	require.NoError(t, os.WriteFile(source, []byte(program), 0o666))
+	plain, linked := strings.TrimSuffix(source, ".c"), strings.TrimSuffix(source, ".c")+"-linked"
+
+	t.Run("pkg-config", func(t *testing.T) {
+		tool(t, "pkg-config")
+		path := "PKG_CONFIG_PATH=" + filepath.Join(tree, "lib", "pkgconfig")
+		output(t, "cc "+source+" -o "+plain+" $(pkg-config --cflags marple) -ldl", path)
+		output(t, "cc "+source+" -o "+linked+" $(pkg-config --cflags --libs marple)", path)
+		assert.Regexp(t, `^\d+\.\d+`, output(t, "pkg-config --modversion marple", path))
+		out, err := stranger(t, linked)
+		require.NoError(t, err, out)
+		assert.Contains(t, out, "Marple: stir-linked, 1 rank")
+	})
+	t.Run("exec", func(t *testing.T) {
+		tool(t, "pkg-config")
+		out, err := stranger(t, filepath.Join(tree, "bin", "marple")+" exec --out run "+plain+" && "+filepath.Join(tree, "bin", "marple")+" callgraph run")
+		require.NoError(t, err, out)
+		assert.Contains(t, out, "Marple: stir, 1 rank")
+		assert.Contains(t, out, "stir")
+		assert.NotContains(t, out, "unmeasured")
+	})
+	t.Run("doctor", func(t *testing.T) {
+		out, err := stranger(t, filepath.Join(tree, "bin", "marple")+" doctor true")
+		require.NoError(t, err, out)
+		assert.Regexp(t, `(?m)^ok .*core`, out)
+	})
+	t.Run("environment module", func(t *testing.T) {
+		tool(t, "modulecmd")
+		out := output(t, "modulecmd sh load marple 2>&1", "MODULEPATH="+filepath.Join(tree, "share", "modulefiles"))
+		assert.Contains(t, out, "PATH="+filepath.Join(tree, "bin"))
+		assert.Contains(t, out, "MARPLE_ROOT="+tree)
+		out = output(t, "modulecmd sh whatis marple 2>&1", "MODULEPATH="+filepath.Join(tree, "share", "modulefiles"))
+		assert.Contains(t, out, "why a parallel program is slow")
+	})
+	t.Run("Lmod", func(t *testing.T) {
+		lua := tool(t, "lua5.3")
+		files, err := filepath.Glob(filepath.Join(tree, "share/modulefiles/marple/*.lua"))
+		require.NoError(t, err)
+		require.Len(t, files, 1)
+		// What Lmod offers a module file, saying what it is asked to do.
+		lmod := `function help(...) end whatis, conflict = help, help
+function myFileName() return arg[1] end
+function pathJoin(a, b) return a .. "/" .. b end
+function prepend_path(...) print(...) end
+setenv = prepend_path
+dofile(arg[1])`
+		script := filepath.Join(t.TempDir(), "lmod.lua")
+		require.NoError(t, os.WriteFile(script, []byte(lmod), 0o666))
+		out := output(t, lua+" "+script+" "+files[0])
+		assert.Contains(t, out, "PATH\t"+filepath.Join(tree, "bin")+"\n")
+		assert.Contains(t, out, "MARPLE_ROOT\t"+tree+"\n")
+	})
+	t.Run("manual", func(t *testing.T) {
+		pages, err := filepath.Glob(filepath.Join(tree, "share/man/man1/marple*.1"))
+		require.NoError(t, err)
+		assert.Greater(t, len(pages), 10)
+		text := output(t, tool(t, "mandoc")+" -T utf8 "+filepath.Join(tree, "share/man/man1/marple-exec.1")+" | col -b")
+		assert.Contains(t, text, "--keep-raw")
+		assert.Contains(t, text, "MARPLE_CONFIG")
+	})
+	for shell, file := range map[string]string{
+		"bash": "bash-completion/completions/marple",
+		"zsh":  "zsh/site-functions/_marple",
+		"fish": "fish/vendor_completions.d/marple.fish",
+	} {
+		t.Run(shell, func(t *testing.T) { output(t, tool(t, shell)+" -n "+filepath.Join(tree, "share", file)) })
+	}
+	t.Run("bash completes", func(t *testing.T) {
+		// COMP_* and the call are what bash does when Tab is pressed.
+		script := `. ` + filepath.Join(tree, "share/bash-completion/completions/marple") + `
+COMP_WORDS=(marple rep) COMP_CWORD=1 COMP_LINE="marple rep" COMP_POINT=10
+_get_comp_words_by_ref() { cur=rep prev=marple words=("${COMP_WORDS[@]}") cword=1; }
+__start_marple; echo "${COMPREPLY[@]}"`
+		command := exec.Command(tool(t, "bash"), "-c", script)
+		command.Env = append(os.Environ(), "PATH="+filepath.Join(tree, "bin")+":"+os.Getenv("PATH"))
+		out, err := command.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		assert.Contains(t, string(out), "report")
+	})
+}
+
+// The recipe says what make understands.
+func TestSpackRecipe(t *testing.T) {
+	output(t, tool(t, "python3")+` - <<'END'
+import sys, types
+made = types.ModuleType("spack.package")
+class MakefilePackage: pass
+made.MakefilePackage = MakefilePackage
+for name in ("license", "version", "depends_on"):
+    setattr(made, name, lambda *a, **k: None)
+made.__all__ = ["MakefilePackage", "license", "version", "depends_on"]
+sys.modules["spack"] = types.ModuleType("spack")
+sys.modules["spack.package"] = made
+scope = {}
+exec(open("../../cmd/install/package.py").read(), scope)
+recipe = scope["Marple"]()
+recipe.prefix, recipe.spec = "/opt/spack/marple", types.SimpleNamespace(version="main")
+import subprocess
+subprocess.run(["make", "-C", "../..", "-n", *recipe.build_targets, *recipe.install_targets], check=True, stdout=subprocess.DEVNULL)
+END`)
+}
