@@ -1,0 +1,179 @@
+// Assemblies of components, made by the framework in test/cca out of shared libraries and a script.
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func cca(name string) string { return filepath.Join(top, "test", "cca", name) }
+
+// cxx builds C++ sources as users do; the names are those of files, the other arguments the compiler's.
+func (m *library) cxx(t *testing.T, out string, arguments ...string) {
+	t.Helper()
+	line := []string{"-x", "c++", "-std=c++17", "-O2", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
+		"-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", "-I" + cca("include"), "-I" + filepath.Join(top, "cshim", "include"), "-o", out}
+	for _, argument := range arguments {
+		if strings.HasSuffix(argument, ".cpp") {
+			_, err := os.ReadFile(argument) // see artifact
+			require.NoError(t, err)
+		}
+		line = append(line, argument)
+	}
+	line = append(line, "-ldl", "-lstdc++", "-lm")
+	output, err := exec.Command(m.tool(m.cc), line...).CombinedOutput()
+	require.NoError(t, err, "%s %s\n%s", m.tool(m.cc), strings.Join(line, " "), output)
+}
+
+// An assembly is a directory with the framework, libraries of components, and scripts.
+type assembly struct {
+	mpi       *library
+	directory string
+}
+
+func (m *library) framework(t *testing.T) *assembly {
+	t.Helper()
+	a := &assembly{m, t.TempDir()}
+	m.cxx(t, a.path("ccafe"), "-rdynamic", cca("framework.cpp"), cca("main.cpp"))
+	return a
+}
+
+func (a *assembly) path(name string) string { return filepath.Join(a.directory, name) }
+
+// library builds a library of components; each class has a function create_CLASS in it.
+func (a *assembly) library(t *testing.T, name string, classes []string, arguments ...string) {
+	t.Helper()
+	a.mpi.cxx(t, a.path("lib"+name+".so"), append([]string{"-shared", "-fPIC", "-I" + a.directory}, arguments...)...)
+	text := "!componentType=CLASSIC\nlib" + name + ".so\n"
+	for _, class := range classes {
+		text += "create_" + class + " " + class + "\n"
+	}
+	require.NoError(t, os.WriteFile(a.path(name+".cca"), []byte(text), 0o600))
+}
+
+// script writes one that has the assembly's classes in its path.
+func (a *assembly) script(t *testing.T, lines ...string) []string {
+	t.Helper()
+	text := strings.Join(slices.Concat([]string{"#!ccaffeine bootstrap file.", "path set " + a.directory}, lines, []string{"bye", ""}), "\n")
+	require.NoError(t, os.WriteFile(a.path("assembly.rc"), []byte(text), 0o600))
+	return []string{a.path("ccafe"), "--ccafe-rc", "assembly.rc"}
+}
+
+// create loads classes and makes an instance of each: "CLASS INSTANCE".
+func create(pairs ...string) (lines []string) {
+	for _, pair := range pairs {
+		class, _, _ := strings.Cut(pair, " ")
+		lines = append(lines, "repository get-global "+class, "create "+pair)
+	}
+	return lines
+}
+
+var parts = []string{"Doubled", "Squared", "Caller", "Ring", "Faulty", "Unwilling", "Missing"}
+
+func TestFramework(t *testing.T) {
+	each(t, func(t *testing.T, mpi *library) {
+		a := mpi.framework(t)
+		a.library(t, "parts", parts, cca("parts.cpp"))
+		c := command{directory: a.directory}
+		r := mpi.bare(t, c, 3, a.script(t, append(create("Ring ring"), "go ring go")...)...)
+		require.Zero(t, r.code, r.stderr)
+		require.Equal(t, "sum of 3 ranks: 3\n", r.stdout)
+
+		r = mpi.bare(t, c, 2, a.script(t, append(create("Faulty f"), "go f go")...)...)
+		require.Equal(t, 1, r.code, r.stderr)
+		require.Contains(t, r.stderr, "assembly.rc:5: go: out of paper\n")
+
+		r = mpi.bare(t, c, 1, a.script(t, append(create("Doubled d", "Squared s", "Caller c"),
+			"create Doubled e # a comment", "",
+			"connect c number d number", "parameters c parameters x 7", "go c go",
+			"disconnect c number d number", "remove d", "connect c number s number", "run c go", "pallet", "rep list", "arena")...)...)
+		require.Zero(t, r.code, r.stderr)
+		require.Equal(t, `c: 14
+c: 49
+classes that are loaded:
+    Caller
+    Doubled
+    Squared
+classes in the path:
+    Caller
+    Doubled
+    Faulty
+    Missing
+    Ring
+    Squared
+    Unwilling
+s of Squared
+    provides number (Number)
+c of Caller
+    provides go (GoPort)
+    provides parameters (ParameterPort)
+    uses number (Number) of s number
+e of Doubled
+    provides number (Number)
+`, r.stdout)
+	})
+}
+
+// What is wrong in a script is said once, with its line, and every process ends.
+func TestFrameworkErrors(t *testing.T) {
+	mock.need(t)
+	a := mock.framework(t)
+	a.library(t, "parts", parts, cca("parts.cpp"))
+	require.NoError(t, os.WriteFile(a.path("zzz.cca"), []byte("libzzz.so\ncreate_Lost Lost\n"), 0o600))
+	made := create("Doubled d", "Ring r", "Caller c")
+	for _, test := range []struct {
+		name  string
+		lines []string
+		line  string // of the script's, after those that make the instances: the last one is wrong
+	}{
+		{"command", []string{"conect c number d number"}, "conect: unknown command conect; there are: path, repository, pallet, create, connect, disconnect, remove, parameters, arena, go, bye"},
+		{"usage", []string{"connect c number d"}, "connect: expected: connect USER USESPORT PROVIDER PROVIDESPORT"},
+		{"class", []string{"repository get-global Tripled"}, "repository: no class Tripled in the path; there are: Caller, Doubled, Faulty, Lost, Missing, Ring, Squared, Unwilling"},
+		{"subcommand", []string{"repository put Tripled"}, "repository: expected get-global, get or list, not put"},
+		{"nothing", []string{"repository get-global"}, "repository: repository get-global: which class?"},
+		{"path", []string{"path set /none"}, "path: path: /none: No such file or directory"},
+		{"library", []string{"repository get-global Lost"}, "repository: cannot load it: "},
+		{"function", []string{"repository get Missing"}, "has no function create_Missing; its .cca file names it"},
+		{"not loaded", []string{"create Squared s"}, "create: class Squared is not loaded; say before: repository get-global Squared"},
+		{"twice", []string{"create Doubled c"}, "create: there is an instance c already, of class Caller"},
+		{"throws", []string{"repository get Unwilling", "create Unwilling u"}, "create: not today"},
+		{"instance", []string{"connect c number f number"}, "connect: no instance f; there are: c, d, r"},
+		{"uses port", []string{"connect c numbr d number"}, "connect: c has no uses port numbr; it has: number"},
+		{"provides port", []string{"connect c number r number"}, "connect: r has no provides port number; it has: go"},
+		{"type", []string{"connect c number r go"}, "connect: c uses a port of type Number, and r provides one of type GoPort"},
+		{"connected", []string{"connect c number d number", "connect c number d number"}, "connect: c's port number is connected to d already; disconnect it first"},
+		{"not connected", []string{"disconnect c number d number"}, "disconnect: c's port number is not connected to d's number"},
+		{"used", []string{"connect c number d number", "remove d"}, "remove: d is in use by c; disconnect it first"},
+		{"go", []string{"go d number"}, "go: d's port number is no GoPort, but of type Number"},
+		{"parameter", []string{"parameters c parameters y 1"}, "parameters: no parameter y; there are: keep, x"},
+		{"value", []string{"parameters c parameters x 1.5"}, "parameters: x: expected a whole number, not 1.5"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			at := "assembly.rc:" + strconv.Itoa(2+len(made)+len(test.lines)) + ": "
+			r := mock.bare(t, command{directory: a.directory}, 2, a.script(t, slices.Concat(made, test.lines)...)...)
+			require.Equal(t, 1, r.code)
+			require.Empty(t, r.stdout)
+			require.Contains(t, r.stderr, at)
+			require.Contains(t, r.stderr, test.line)
+			require.Equal(t, 1, strings.Count(r.stderr, "assembly.rc:"), r.stderr)
+		})
+	}
+	one := func(lines ...string) result {
+		return mock.bare(t, command{directory: a.directory}, 1, a.script(t, slices.Concat(made, lines)...)...)
+	}
+	connected := "connect c number d number"
+	require.Contains(t, one("go c go").stderr, "assembly.rc:9: go: port number is not connected\n")
+	require.Contains(t, one(connected, "parameters c parameters x -1", "go c go").stderr, "go: c go returned 3\n")
+	require.Contains(t, one(connected, "parameters c parameters keep 1", "go c go", "disconnect c number d number").stderr,
+		"disconnect: c's port number is in use\n")
+	r := mock.bare(t, command{directory: a.directory}, 2, a.path("ccafe"), "none.rc")
+	require.Equal(t, 2, r.code)
+	require.Equal(t, "ccafe: cannot read none.rc: No such file or directory\n", r.stderr)
+}
