@@ -174,22 +174,21 @@ static void *pass(void *gate)
     return NULL;
 }
 
-/* The Go runtime aborts the process when it cannot start a thread, so try with our own first. */
+/*
+ * The Go runtime aborts the process when it cannot start a thread, so try with our own first: with stacks like
+ * Go's, which are the default ones. Smaller ones might not hold the thread-local storage of all libraries.
+ */
 static bool threads_can_be_made(void)
 {
     pthread_t threads[THREADS_NEEDED];
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-    pthread_attr_t attributes;
     int made = 0;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, 65536);
     pthread_mutex_lock(&gate);
-    while (made < THREADS_NEEDED && !pthread_create(&threads[made], &attributes, pass, &gate))
+    while (made < THREADS_NEEDED && !pthread_create(&threads[made], NULL, pass, &gate))
         made++;
     pthread_mutex_unlock(&gate);
     for (int i = 0; i < made; i++)
         pthread_join(threads[i], NULL);
-    pthread_attr_destroy(&attributes);
     return made == THREADS_NEEDED;
 }
 

@@ -61,6 +61,7 @@ var hosts = []host{
 	{program: "stacks", mode: "tiny"},
 	{program: "stacks", mode: "many"},
 	{program: "stacks", mode: "fiber", strangers: true},
+	{program: "locals", mode: "plain"},
 
 	{program: "limits", mode: "address-space", environment: []string{"LEFT=100"},
 		says: []string{"the address space limit (ulimit -v) leaves less than 2 GB; marple recover made the report"}},
