@@ -3,6 +3,7 @@ module marple
 go 1.25
 
 require (
+	github.com/expr-lang/expr v1.17.8
 	github.com/goccy/go-json v0.12.0
 	github.com/goccy/go-yaml v1.19.2
 	github.com/ianlancetaylor/demangle v0.0.0-20260724033716-83e58baca724

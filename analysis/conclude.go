@@ -14,7 +14,7 @@ import (
 // Conclude turns a merged profile into a run with its findings.
 func Conclude(p *profile.Profile, budget names.Budget) *run.Run {
 	r := run.New(p, names.Of(&p.Graph, budget))
-	r.Findings = diagnosis.Find(r)
+	diagnosis.Conclude(r)
 	return r
 }
 

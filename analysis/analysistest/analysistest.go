@@ -4,6 +4,8 @@ package analysistest
 
 import (
 	"encoding/binary"
+	"errors"
+	"os"
 	"strings"
 	"sync"
 
@@ -88,8 +90,8 @@ func (r *Rank) where() uint32 {
 	return r.frame
 }
 
-// play runs the script for every rank on a host with this many cores.
-func play(ranks, cores int, script func(*Rank)) (all []*Rank) {
+// play runs the script for every rank on a host with this many cores. A rank's log may go beside its record file.
+func play(ranks, cores int, file func(rank int) string, script func(*Rank)) (all []*Rank) {
 	for i := range ranks {
 		w := event.NewWriter(i, ranks)
 		h := w.Header()
@@ -103,16 +105,18 @@ func play(ranks, cores int, script func(*Rank)) (all []*Rank) {
 		}
 		r := &Rank{Rank: i, Ranks: ranks, w: w, t: w.Thread(0, true), module: w.Module("/bin/app", []byte{0xab})}
 		r.world = w.Comm(event.Comm{ID: 9, Size: uint32(ranks), Rank: int32(i)}, "MPI_COMM_WORLD", []event.Run{{Stride: 1, Count: uint32(ranks)}})
-		r.log = r.t.Keep(&event.Budget{Memory: 1 << 30, Total: 1 << 30})
+		r.log = r.t.Keep(&event.Budget{Memory: 1 << 30, Total: 1 << 30, Record: file(i)})
 		r.Function(0, "main", func() { script(r) })
 		all = append(all, r)
 	}
 	return all
 }
 
+func nowhere(int) string { return "" }
+
 // Profile merges what the ranks have recorded. All end with the slowest, in MPI_Finalize.
 func Profile(ranks, cores int, script func(*Rank)) *profile.Profile {
-	merged, _, _ := end(play(ranks, cores, script))
+	merged, _, _ := end(play(ranks, cores, nowhere, script))
 	return merged
 }
 
@@ -168,7 +172,7 @@ func (l Link) Receive(from int) ([]byte, error) { return <-l.wires[from][l.rank]
 
 // RunWithWaits is Run, and what the replay of the ranks' logs finds.
 func RunWithWaits(ranks, cores int, script func(*Rank)) *run.Run {
-	merged, processes, logs := end(play(ranks, cores, script))
+	merged, processes, logs := end(play(ranks, cores, nowhere, script))
 	var all sync.WaitGroup
 	for i, link := range Links(ranks) {
 		all.Add(1)
@@ -189,11 +193,23 @@ func RunWithWaits(ranks, cores int, script func(*Rank)) *run.Run {
 
 // Files are the record files of ranks that vanished at the end of the script.
 func Files(ranks, cores int, script func(*Rank)) (files [][]byte) {
-	for _, r := range play(ranks, cores, script) {
+	for _, r := range play(ranks, cores, nowhere, script) {
 		r.w.Header().State = event.Running
 		files = append(files, r.w.File())
 	}
 	return files
+}
+
+// Keep leaves behind what ranks do whose record files are kept: these files, which have names, and their logs.
+func Keep(ranks, cores int, file func(rank int) string, script func(*Rank)) error {
+	all := play(ranks, cores, file, script)
+	end(all)
+	for i, r := range all {
+		if err := errors.Join(r.log.Store(), os.WriteFile(file(i), r.w.File(), 0o666)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Names says that the call at offset n is line n of main.c, and reads a function's name from the offset it begins at.

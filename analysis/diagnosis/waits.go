@@ -1,103 +1,51 @@
 package diagnosis
 
 import (
-	"fmt"
 	"slices"
 
+	"marple/analysis/knowledge"
 	"marple/analysis/run"
-	"marple/analysis/words"
 )
 
-// waitFacts say of a pattern what it means, for a finding. together: all wait for the slowest, which is what the
-// imbalance rule says as well.
-var waitFacts = map[string]struct {
-	title, model, factor, advice string
-	together                     bool
-}{
-	"late-sender": {"%s %s for messages that %s %s late", "any", "late sender",
-		"Send earlier: move the send before the work on the delaying path, shorten that work, or let the receiver do " +
-			"other work first (MPI_Irecv, MPI_Wait later).", false},
-	"late-sender-wrong-order": {"%s %s for late messages of %s although others have come (%s)", "any", "messages in wrong order",
-		"Receive in the order in which messages come (MPI_Waitany, MPI_ANY_SOURCE), or send in the order of the receives.", false},
-	"late-receiver": {"%s %s to send because %s %s the receive late", "any", "late receiver",
-		"Post the receive earlier (MPI_Irecv before the work), or send without waiting (MPI_Isend, and MPI_Wait later).", false},
-	"early-reduce": {"%s %s in a collective that collects at it for %s, which %s late", "any", "early reduce",
-		"Let the root do other work first, use the non-blocking form, or balance what the others do before.", false},
-	"late-broadcast": {"%s %s for the root %s, which %s late", "any", "late broadcast",
-		"Let the root broadcast as soon as the data exist, or use MPI_Ibcast and wait later.", false},
-	"early-scan": {"%s %s in a scan for %s, which %s late", "any", "early scan",
-		"Balance the work before the scan; lower ranks should not be the slow ones.", false},
-	"wait-at-barrier": {"%s %s at barriers for %s, which %s late", "bulk-synchronous", "wait at barrier",
-		"Is the barrier needed? If it is, balance the work before it.", true},
-	"wait-at-nxn": {"%s %s in collective calls for %s, which %s late", "bulk-synchronous", "wait at N×N",
-		"Balance the work before the call, or use the non-blocking form and compute meanwhile.", true},
-	"wait-at-fence": {"%s %s at fences for %s, which %s late", "any", "wait at fence",
-		"Balance the work before the fence, or synchronise only the ranks concerned (MPI_Win_post, MPI_Win_start).", true},
-	"wait-at-creation": {"%s %s while communicators or windows are made for %s, which %s late", "any", "wait at creation",
-		"Make communicators and windows once, at the start.", true},
-	"wait-at-finalize": {"%s %s at the end for %s, which %s later", "any", "wait at the end",
-		"Balance the last phase: the others have nothing left to do.", true},
+// ofWaits makes a function of what ranks wait for each other in the way of a pattern.
+func ofWaits(compute func(w *waits, pattern string) any) function {
+	return func(e *evaluator, args []any) (any, error) {
+		if e.r.Waits == nil {
+			return nil, missing{"wait-states"}
+		}
+		return compute(&waits{e.data, e.r.Waits}, args[0].(string)), nil
+	}
 }
 
-// waitStates: what ranks wait for each other, by the pattern that costs most; `marple waits` has them all.
-func waitStates(f *facts, imbalanced bool) []run.Finding {
-	w := f.r.Waits
-	if w == nil {
-		return nil
+// waits are the wait states of a run.
+type waits struct {
+	*data
+	*run.Waits
+}
+
+// waiting is what a pattern costs: the part of its time that ranks lose for reasons that lie in the program, and no
+// more than they are in MPI.
+func (w *waits) waiting(pattern string) any {
+	i := slices.IndexFunc(w.Patterns, func(p run.WaitPattern) bool { return p.Pattern == pattern })
+	if i < 0 {
+		return 0.0
 	}
-	var list []run.Finding
+	_, caused := w.mainDelay(pattern)
+	return min(seconds(w.Patterns[i].Ns)*caused, w.mpi)
+}
+
+func (w *waits) calls(pattern string) any {
 	for _, p := range w.Patterns {
-		fact, known := waitFacts[p.Pattern]
-		delay, caused := mainDelay(w, p.Pattern)
-		lost := min(seconds(p.Ns)*caused, f.mpi)
-		if !known || lost/f.core < LeastShare || lost < LeastSeconds || fact.together && imbalanced {
-			continue
-		}
-		site := w.Sites[slices.IndexFunc(w.Sites, func(s run.WaitSite) bool { return s.Pattern == p.Pattern })]
-		waiting := mostOf(site.PerRank)
-		guilty := []int{int(mainPair(w))}
-		if delay != nil {
-			guilty = mostOf(delay.PerRank)
-		}
-		finding := f.finding(p.Pattern, lost)
-		late := words.Plural(len(guilty), "comes", "come")
-		switch p.Pattern {
-		case "late-sender":
-			late = words.Plural(len(guilty), "sends", "send")
-		case "late-receiver":
-			late = words.Plural(len(guilty), "posts", "post")
-		case "late-sender-wrong-order":
-			late = "wrong order"
-		}
-		finding.Title = fmt.Sprintf(fact.title, words.Sentence(words.Ranks(waiting)),
-			words.Plural(len(waiting), "waits", "wait"), words.Ranks(guilty), late)
-		finding.Ranks = guilty
-		finding.Where, finding.Node = site.Where, site.Node
-		finding.Model, finding.Factor, finding.Advice = fact.model, fact.factor, fact.advice
-		finding.Evidence = []run.Evidence{
-			evidence("waiting", lost/f.core, LeastShare, "share", "%.0f %% of the core time is spent waiting so, in %s",
-				100*lost/f.core, words.Count(p.Instances, "call", "calls")),
-		}
-		if delay != nil {
-			all := seconds(delay.Direct + delay.Passed)
-			finding.Evidence = append(finding.Evidence, evidence("delay", all, 0, "s",
-				"caused by %s on %s: %s of the waiting, %s of it passed on through other ranks",
-				delay.Where, words.Ranks(guilty), words.Duration(all), words.Duration(seconds(delay.Passed))))
-		}
-		if f.crowded {
-			finding.Confidence = "medium"
-		}
-		f.explained += lost
-		if len(list) == 0 || finding.Seconds > list[0].Seconds {
-			list = []run.Finding{*finding}
+		if p.Pattern == pattern {
+			return float64(p.Instances)
 		}
 	}
-	return list
+	return 0.0
 }
 
 // mainDelay is the most expensive cause of a pattern's waits that the program can do something about, and the part
 // of them for which there is any: that a rank had no core is not the program's doing.
-func mainDelay(w *run.Waits, pattern string) (main *run.DelaySite, caused float64) {
+func (w *waits) mainDelay(pattern string) (main *run.DelaySite, caused float64) {
 	var all, coreless uint64
 	for i := range w.Delays {
 		d := &w.Delays[i]
@@ -117,17 +65,40 @@ func mainDelay(w *run.Waits, pattern string) (main *run.DelaySite, caused float6
 	return main, float64(all-coreless) / float64(all)
 }
 
-// mainPair is the rank that was waited for longest.
-func mainPair(w *run.Waits) int32 {
-	if len(w.Pairs) == 0 {
-		return 0
+func (w *waits) waiters(pattern string) any {
+	for _, s := range w.Sites {
+		if s.Pattern == pattern {
+			return mostOf(s.PerRank)
+		}
 	}
-	return w.Pairs[0].For
+	return rankSet{}
+}
+
+// latecomers are the ranks whose delay it is or, if none is known, the one that was waited for longest.
+func (w *waits) latecomers(pattern string) any {
+	if delay, _ := w.mainDelay(pattern); delay != nil {
+		return mostOf(delay.PerRank)
+	}
+	if len(w.Pairs) > 0 {
+		return rankSet{int(w.Pairs[0].For)}
+	}
+	return rankSet{}
+}
+
+// ofDelay makes a function of a pattern's main delay.
+func ofDelay[T any](pick func(d *run.DelaySite) T) function {
+	return ofWaits(func(w *waits, pattern string) any {
+		var none run.DelaySite
+		if delay, _ := w.mainDelay(pattern); delay != nil {
+			return pick(delay)
+		}
+		return pick(&none)
+	})
 }
 
 // mostOf are the ranks that have at least half as much as the first.
-func mostOf(list []run.WaitRank) []int {
-	var ranks []int
+func mostOf(list []run.WaitRank) rankSet {
+	ranks := rankSet{}
 	for _, r := range list {
 		if 2*r.Ns >= list[0].Ns {
 			ranks = append(ranks, int(r.Rank))
@@ -135,4 +106,85 @@ func mostOf(list []run.WaitRank) []int {
 	}
 	slices.Sort(ranks)
 	return ranks
+}
+
+// waited is the time of wait states of a pattern, in a component or at a place if one is given.
+func waited(e *evaluator, args []any) (any, error) {
+	if e.r.Waits == nil {
+		return nil, missing{"wait-states"}
+	}
+	pattern, total := args[0].(string), 0.0
+	if len(args) == 1 {
+		for _, p := range e.r.Waits.Patterns {
+			if p.Pattern == pattern {
+				total += seconds(p.Ns)
+			}
+		}
+		return total, nil
+	}
+	e, s, err := e.selection(args[1:])
+	if err != nil {
+		return nil, err
+	}
+	for _, site := range e.r.Waits.Sites {
+		if i, ok := e.byID()[site.Node]; ok && site.Pattern == pattern && e.selected(s, i) {
+			total += seconds(site.Ns)
+		}
+	}
+	return total, nil
+}
+
+// selected tells whether a call path is selected, for any rank.
+func (c *context) selected(s selection, i int) bool {
+	for class := range c.assign {
+		if c.selects(s, class, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// replayed divides the time that ranks wait in a component among its causes by what the replay of the logs has found:
+// the waits of each pattern like the delays of that pattern. It is nil if there was no replay, or it found no such
+// waits.
+func (g *Diagnosis) replayed(w *knowledge.Wait) []float64 {
+	if g.r.Waits == nil {
+		return nil
+	}
+	in := func(c knowledge.ComponentRef, node string) bool {
+		e := g.evaluators[c.Scope]
+		i, ok := e.byID()[node]
+		return ok && e.selected(selection{component: c.Name, place: none}, i)
+	}
+	waited := map[string]float64{}
+	for _, s := range g.r.Waits.Sites {
+		if in(w.At, s.Node) {
+			waited[s.Pattern] += seconds(s.Ns)
+		}
+	}
+	if len(waited) == 0 {
+		return nil
+	}
+	parts := make([]float64, len(w.Causes))
+	for pattern, lost := range waited {
+		caused, all := make([]float64, len(w.Causes)), 0.0
+		for _, d := range g.r.Waits.Delays {
+			if d.Pattern != pattern {
+				continue
+			}
+			for i, c := range w.Causes {
+				if in(c, d.Node) {
+					caused[i] += seconds(d.Direct + d.Passed)
+					all += seconds(d.Direct + d.Passed)
+					break // one cause only
+				}
+			}
+		}
+		for i := range caused {
+			if all > 0 {
+				parts[i] += lost * caused[i] / all
+			}
+		}
+	}
+	return parts
 }

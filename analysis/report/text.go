@@ -89,14 +89,17 @@ func (w *writer) head() {
 	w.line("%s", strings.Repeat("─", width))
 }
 
-func (w *writer) findings() {
-	if len(w.r.Findings) == 0 {
+func (w *writer) findings() { w.each(w.r.Findings, false) }
+
+// each writes findings, all of them or as many as fit the report.
+func (w *writer) each(findings []run.Finding, all bool) {
+	if len(findings) == 0 {
 		w.line("No significant problem.")
 		return
 	}
-	for i, f := range w.r.Findings {
-		if i == mostFindings || i > 0 && w.room(belowFindings) < leastFinding {
-			w.line("%d more in the details.", len(w.r.Findings)-i)
+	for i, f := range findings {
+		if !all && (i == mostFindings || i > 0 && w.room(belowFindings) < leastFinding) {
+			w.line("%d more in the details.", len(findings)-i)
 			break
 		}
 		w.block(fmt.Sprintf("%d. ", i+1), "   ", fmt.Sprintf("%s (%s, %s).", f.Title, words.Percent(f.Share), words.Duration(f.Seconds)))
@@ -278,8 +281,22 @@ func (w *writer) selection() {
 	w.block("Best choice  ", "             ", strings.TrimPrefix(strings.Join(take, ", ")+"; "+text, "; "))
 }
 
+// design says which computational model the run looks like, if that could be told.
+func (w *writer) design(directory string) {
+	if len(w.r.Models) == 0 {
+		return
+	}
+	m := w.r.Models[0]
+	text := fmt.Sprintf("looks like %s (%s, %s)", m.Name, m.Title, words.Percent(m.Confidence))
+	if directory != "" {
+		text += "; more: marple diagnose " + directory
+	}
+	w.block("Design       ", "             ", text)
+}
+
 func (w *writer) foot(directory string) {
 	w.line("")
+	w.design(directory)
 	if directory != "" {
 		w.block("Details      ", "             ", directory)
 	} else {

@@ -56,6 +56,7 @@ func New(p *profile.Profile, names Namer) *Run {
 		r.Modules = append(r.Modules, Module{m.Path, m.BuildID, names.Notes(m)})
 	}
 	r.Waits = b.waits(r)
+	r.Models, r.Deeper = []Model{}, []Note{}
 	r.Conditions = conditions(r)
 	r.NotSeen = b.notSeen(r)
 	if wrong != nil {
@@ -176,10 +177,11 @@ func (b *builder) graph() []*Node {
 	return roots
 }
 
-func nodeID(id callgraph.ID) string { return fmt.Sprintf("%016x", uint64(id)) }
+// NodeID is how run.json names a call path.
+func NodeID(id callgraph.ID) string { return fmt.Sprintf("%016x", uint64(id)) }
 
 func (b *builder) node(n *callgraph.Node) *Node {
-	out := &Node{ID: nodeID(n.ID), Kind: n.Kind.String(), Name: n.Name, Exclusive: newStat(n.Exclusive),
+	out := &Node{ID: NodeID(n.ID), Kind: n.Kind.String(), Name: n.Name, Exclusive: newStat(n.Exclusive),
 		Inclusive: newStat(n.Inclusive), Out: n.Out, In: n.In, Fails: n.Failed, OffCore: n.Runnable, Blocked: n.Blocked,
 		Sizes: newSizes(n.Sizes)}
 	for _, r := range n.Ranks {
@@ -228,7 +230,7 @@ func (b *builder) node(n *callgraph.Node) *Node {
 	case callgraph.KindOwn:
 		out.Name = "Marple itself"
 	case callgraph.KindGap:
-		out.From, out.To, out.Loop = nodeID(n.From.Node), nodeID(n.To.Node), n.Loop
+		out.From, out.To, out.Loop = NodeID(n.From.Node), NodeID(n.To.Node), n.Loop
 	case callgraph.KindOverflow:
 		out.Name = "paths that found no room"
 	}
@@ -375,10 +377,10 @@ func joinSizes(a, b []Size) []Size {
 func (b *builder) communicators() []Comm {
 	list := []Comm{}
 	for _, c := range b.p.Comms {
-		comm := Comm{ID: nodeID(callgraph.ID(c.ID)), Name: c.Name, Size: int(c.Size), Inter: c.Inter, Members: members(c.Members),
+		comm := Comm{ID: NodeID(callgraph.ID(c.ID)), Name: c.Name, Size: int(c.Size), Inter: c.Inter, Members: members(c.Members),
 			Calls: c.Calls, Ns: c.Ns, Out: c.Out, In: c.In}
 		if c.Parent != 0 {
-			comm.Parent = nodeID(callgraph.ID(c.Parent))
+			comm.Parent = NodeID(callgraph.ID(c.Parent))
 		}
 		list = append(list, comm)
 	}

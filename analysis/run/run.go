@@ -39,8 +39,10 @@ type Run struct {
 
 	Efficiency Efficiency `json:"efficiency"`
 	Findings   []Finding  `json:"findings"`
-	Conditions []Note     `json:"conditions"` // circumstances that the figures must be read with
-	NotSeen    []Note     `json:"not_seen"`   // what is missing from this file, and why
+	Models     []Model    `json:"models"`       // computational models that the program embodies, as it looks
+	Deeper     []Note     `json:"to_go_deeper"` // measurements that would take the diagnosis further
+	Conditions []Note     `json:"conditions"`   // circumstances that the figures must be read with
+	NotSeen    []Note     `json:"not_seen"`     // what is missing from this file, and why
 
 	Core           Balance       `json:"core_time"`
 	PerRank        []RankBalance `json:"per_rank"`
@@ -262,6 +264,13 @@ type Finding struct {
 	Evidence   []Evidence `json:"evidence"`
 	Advice     string     `json:"advice"`
 	Confidence string     `json:"confidence"` // high, medium or low
+}
+
+// Model is a parallel computational model that a run looks like.
+type Model struct {
+	Name       string  `json:"name"`
+	Title      string  `json:"title"`
+	Confidence float64 `json:"confidence"` // 0 to 1
 }
 
 // Evidence is a measured value that a finding rests on.

@@ -103,7 +103,7 @@ func (b *builder) waits(r *Run) *Waits {
 		}
 		p := &w.Patterns[i]
 		p.Ns, p.Instances, p.Share = p.Ns+x.Ns, p.Instances+x.N, float64(p.Ns+x.Ns)/wall
-		w.Sites = append(w.Sites, WaitSite{p.Pattern, nodeID(x.Path), b.placeName(x.Path), nodeID(x.For), b.placeName(x.For),
+		w.Sites = append(w.Sites, WaitSite{p.Pattern, NodeID(x.Path), b.placeName(x.Path), NodeID(x.For), b.placeName(x.For),
 			x.Ns, x.N, x.Max, waitRanks(x.Ranks)})
 	}
 	for _, p := range t.Pairs {
@@ -135,7 +135,7 @@ func (b *builder) placeID(id callgraph.ID) string {
 	if id == waitstate.OffCore {
 		return ""
 	}
-	return nodeID(id)
+	return NodeID(id)
 }
 
 // placeName is a node for people: a call with where it stands, or the gap between two.

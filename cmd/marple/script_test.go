@@ -70,7 +70,7 @@ func storeRun(directory string) error {
 			r.Recv(31, (r.Rank+3)%4, 1000, ms)
 		})
 	})
-	r.Findings = diagnosis.Find(r)
+	diagnosis.Conclude(r)
 	return r.Write(directory, analysis.Report(r, directory))
 }
 

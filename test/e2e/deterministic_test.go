@@ -29,6 +29,8 @@ var mayDiffer = []struct{ of, field, why string }{
 	{"run", "efficiency", "shares of time"},
 	{"run", "core_time", "times"},
 	{"run", "findings", "about times"},
+	{"run", "models", "about times"},
+	{"run", "to_go_deeper", "about times"},
 	{"run", "conditions", "about times"},
 	{"run", "waits", "about times"},
 	{"run", "clocks", "the machine's, or the simulation's"},

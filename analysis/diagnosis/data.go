@@ -1,0 +1,646 @@
+package diagnosis
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"marple/analysis/callgraph"
+	"marple/analysis/event"
+	"marple/analysis/knowledge"
+	"marple/analysis/run"
+	"marple/analysis/structure"
+)
+
+// data is a run in a form that sums are quick to make of: its call paths in one list, parents first. Only the
+// thread that called MPI_Init counts: of other threads the time outside MPI is not known.
+type data struct {
+	r      *run.Run
+	nodes  []node
+	ranks  []int       // world ranks that were measured
+	index  map[int]int // of a world rank in ranks
+	graph  *structure.Graph
+	events Events // nil if the sequence of events is not known
+	// imagined is a run of which only the metrics that a test gives are known.
+	imagined bool
+	core     float64
+	useful   float64
+	mpi      float64
+	ids      map[string]int
+	paths    *run.Paths
+}
+
+// node is a call path. Seconds do not count waiting for a core.
+type node struct {
+	*run.Node
+	parent  int
+	kind    callgraph.Kind
+	op      event.Op
+	class   uint8
+	seconds float64
+	per     float64 // nanoseconds of Exclusive per second
+	whole   bool    // every rank's share is known
+}
+
+// Classes of time, as bits. See knowledge.Classes.
+const (
+	classComputation = 1 << iota
+	classCommunication
+	classCollective
+	classPointToPoint
+)
+
+var classBits = map[string]uint8{"computation": classComputation, "communication": classCommunication,
+	"collective": classCollective, "point_to_point": classPointToPoint}
+
+func seconds(ns uint64) float64 { return float64(ns) / 1e9 }
+
+func newData(r *run.Run) *data {
+	c := r.Core
+	d := &data{r: r, index: map[int]int{}, useful: seconds(c.Useful), mpi: seconds(c.MPI - min(c.MPI, c.Waited))}
+	d.core = d.useful + d.mpi
+	for i, p := range r.PerRank {
+		d.ranks = append(d.ranks, p.Rank)
+		d.index[p.Rank] = i
+	}
+	if root := r.Root(); root != nil {
+		d.add(root, -1)
+	}
+	if r.PeersNotListed == 0 {
+		var edges []structure.Edge
+		for _, p := range r.Peers {
+			from, ok := d.index[p.Rank]
+			to, too := d.index[p.To]
+			if ok && too {
+				edges = append(edges, structure.Edge{From: from, To: to, Messages: p.Sent + p.Puts, Bytes: p.SentBytes + p.PutBytes})
+			}
+		}
+		d.graph = structure.New(len(d.ranks), edges)
+	}
+	return d
+}
+
+func (d *data) add(n *run.Node, parent int) {
+	x := node{Node: n, parent: parent, kind: callgraph.ParseKind(n.Kind), per: 1e9, whole: uint64(len(n.PerRank)) >= n.Exclusive.N}
+	ns := n.Exclusive.Sum
+	switch x.kind {
+	case callgraph.KindGap:
+		x.class = classComputation
+	case callgraph.KindMPI:
+		x.op = event.ParseOp(n.Op)
+		x.class = classCommunication
+		if x.op.Collective() {
+			x.class |= classCollective
+		}
+		if x.op.PointToPoint() {
+			x.class |= classPointToPoint
+		}
+		ns -= min(ns, n.OffCore)
+	case callgraph.KindOffCore, callgraph.KindOwn:
+		ns = 0
+	}
+	x.seconds = seconds(ns)
+	if ns > 0 {
+		x.per *= float64(n.Exclusive.Sum) / float64(ns)
+	} else {
+		x.per = math.Inf(1)
+	}
+	d.nodes = append(d.nodes, x)
+	at := len(d.nodes) - 1
+	for _, c := range n.Children {
+		d.add(c, at)
+	}
+}
+
+// missing says that a measurement is not in the run.
+type missing struct{ measurement string }
+
+func (m missing) Error() string {
+	if m.measurement == "given" {
+		return "is not given"
+	}
+	about, _ := knowledge.MeasurementOf(m.measurement)
+	return "needs " + about.About
+}
+
+// context is a scope of the knowledge on a run: which call paths belong to which of its components.
+type context struct {
+	*data
+	scope  *knowledge.Scope
+	parent *context
+	parts  []*knowledge.Part
+	number map[string]int // of a component
+	above  []int          // component that a component is part of, or none
+	inside [][]bool       // inside[a][b]: component a is b, or within it
+	// Ranks with the same roles share an assignment of call paths to components.
+	class       []int   // of each rank
+	assign      [][]int // per class and call path: the innermost component, or none
+	roles       map[string][]bool
+	named       bool // some call path was found by name
+	sums        map[string][]float64
+	parted      bool // components depend on the rank
+	failed      map[string]error
+	names       []pathNames       // on the way to a call path
+	has         []map[string]bool // per class: roles
+	occurrences map[string]*Occurrences
+}
+
+// None of the components; outside says that a call path is not even in the context.
+const (
+	none    = -1
+	outside = -2
+)
+
+func newContext(d *data, s *knowledge.Scope, parent *context) *context {
+	c := &context{data: d, scope: s, parent: parent, parts: s.Model.Components, number: map[string]int{}, roles: map[string][]bool{},
+		sums: map[string][]float64{}, failed: map[string]error{}, occurrences: map[string]*Occurrences{}}
+	for i, p := range c.parts {
+		c.number[p.Name] = i
+	}
+	for i, p := range c.parts {
+		up := none
+		if p.Within != "" {
+			up = c.number[p.Within]
+		}
+		c.above = append(c.above, up)
+		row := make([]bool, len(c.parts))
+		row[i] = true
+		for at := up; at != none; at = c.above0(at) {
+			row[at] = true
+		}
+		c.inside = append(c.inside, row)
+	}
+	c.classes()
+	c.walk()
+	return c
+}
+
+func (c *context) above0(i int) int {
+	if up := c.parts[i].Within; up != "" {
+		return c.number[up]
+	}
+	return none
+}
+
+// role gives which ranks have a role; an error if that cannot be known.
+func (c *context) role(name string) ([]bool, error) {
+	if has, ok := c.roles[name]; ok {
+		return has, c.failed[name]
+	}
+	x := c.scope.Model.Role(name)
+	has := make([]bool, len(c.ranks))
+	c.roles[name] = has
+	if x == nil {
+		return has, fmt.Errorf("no role %s", name)
+	}
+	if x.Structure == "" {
+		for i, r := range c.ranks {
+			has[i] = slices.ContainsFunc(x.Ranks, func(one knowledge.Range) bool { return one.Contains(r) })
+		}
+		return has, nil
+	}
+	if c.graph == nil && x.Structure != "all" {
+		c.failed[name] = missing{"peers"}
+		return has, c.failed[name]
+	}
+	if x.Structure == "all" {
+		for i := range has {
+			has[i] = true
+		}
+		return has, nil
+	}
+	for _, i := range c.graph.Role(x.Structure) {
+		has[i] = true
+	}
+	return has, nil
+}
+
+// classes puts ranks together whose roles are the same, as far as components ask for roles.
+func (c *context) classes() {
+	var asked []string
+	for _, p := range c.parts {
+		for _, one := range p.Match {
+			if one.Role != "" && !slices.Contains(asked, one.Role) {
+				asked = append(asked, one.Role)
+			}
+		}
+	}
+	known := map[string]int{}
+	for i := range c.ranks {
+		signature := ""
+		if c.parent != nil {
+			signature = fmt.Sprint(c.parent.class[i], " ")
+		}
+		for _, role := range asked {
+			if has, _ := c.role(role); has[i] {
+				signature += role + " "
+			}
+		}
+		if _, ok := known[signature]; !ok {
+			known[signature] = len(known)
+		}
+		c.class = append(c.class, known[signature])
+	}
+	c.assign = make([][]int, max(len(known), 1))
+	c.parted = len(known) > 1
+}
+
+// walk assigns call paths to components, for each class of ranks.
+func (c *context) walk() {
+	member := make([]int, len(c.assign)) // a rank of each class
+	for i, class := range c.class {
+		member[class] = i
+	}
+	c.names = make([]pathNames, len(c.nodes))
+	for i := range c.nodes {
+		if p := c.nodes[i].parent; p >= 0 {
+			c.names[i] = c.names[p]
+		}
+		c.names[i] = c.names[i].with(&c.nodes[i])
+	}
+	for class := range c.assign {
+		at := make([]int, len(c.nodes))
+		c.assign[class] = at
+		has := map[string]bool{}
+		for role, ranks := range c.roles {
+			has[role] = len(c.ranks) > 0 && ranks[member[class]]
+		}
+		c.has = append(c.has, has)
+		for i := range c.nodes {
+			at[i] = none
+			if p := c.nodes[i].parent; p >= 0 {
+				at[i] = at[p]
+			}
+			if c.parent != nil && (at[i] == none || at[i] == outside) && !c.parent.holds(member[class], i, c.scope.Into) {
+				at[i] = outside
+				continue
+			} else if at[i] == outside {
+				at[i] = none
+			}
+			at[i] = c.inner(at[i], i, has, nil)
+		}
+	}
+}
+
+// inner goes from a component that a call path belongs to on to the parts of it that it belongs to.
+func (c *context) inner(at, i int, has map[string]bool, e *Event) int {
+	for k := 0; k < len(c.parts); k++ {
+		if c.above[k] == at && c.fits(k, i, has, e) {
+			at, k = k, -1
+		}
+	}
+	return at
+}
+
+// componentOf is the innermost component that a single event belongs to.
+func (c *context) componentOf(rank, i int, e *Event) int {
+	class := c.class[rank]
+	at := none
+	if p := c.nodes[i].parent; p >= 0 {
+		at = c.assign[class][p]
+	}
+	if at == outside {
+		if c.assign[class][i] == outside {
+			return outside
+		}
+		at = none
+	}
+	return c.inner(at, i, c.has[class], e)
+}
+
+// holds tells whether a call path, on a rank, belongs to a component.
+func (c *context) holds(rank, i int, component string) bool {
+	at := c.assign[c.class[rank]][i]
+	if at == outside {
+		return false
+	}
+	return component == "all" || at >= 0 && c.inside[at][c.number[component]]
+}
+
+// pathNames are the functions, regions and files on the way to a call path.
+type pathNames struct{ functions, regions, files []string }
+
+func (p pathNames) with(n *node) pathNames {
+	for _, inlined := range slices.Backward(n.Inlined) {
+		p.functions = append(slices.Clip(p.functions), inlined.Function)
+	}
+	if n.File != "" {
+		p.files = append(slices.Clip(p.files), n.File)
+	}
+	switch n.kind {
+	case callgraph.KindFrame:
+		if n.Function != "" {
+			p.functions = append(slices.Clip(p.functions), n.Function)
+		}
+	case callgraph.KindRegion, callgraph.KindPhase, callgraph.KindComponent:
+		p.regions = append(slices.Clip(p.regions), n.Name)
+	}
+	return p
+}
+
+// fits tells whether a call path, or a single event of it, belongs to a component of which its parent is not part.
+func (c *context) fits(part, i int, has map[string]bool, e *Event) bool {
+	for _, one := range c.parts[part].Match {
+		if one.NeedsEvents() && (e == nil || !c.fitsEvent(one, e)) || !c.fitsPath(one, i, has) {
+			continue
+		}
+		c.named = c.named || one.Named()
+		return true
+	}
+	return false
+}
+
+// differ tells whether events of a call path may belong to different components.
+func (c *context) differ(class, i int) bool {
+	for _, p := range c.parts {
+		for _, one := range p.Match {
+			if one.NeedsEvents() && c.fitsPath(one, i, c.has[class]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fitsPath holds what the call path tells against a condition.
+func (c *context) fitsPath(one *knowledge.Condition, i int, has map[string]bool) bool {
+	n, names := &c.nodes[i], &c.names[i]
+	switch {
+	case one.Role != "" && !has[one.Role],
+		len(one.In) > 0 && !anyFits(one.In, names.functions) && !anyFits(one.In, names.regions),
+		len(one.Function) > 0 && !anyFits(one.Function, names.functions),
+		len(one.Region) > 0 && !anyFits(one.Region, names.regions),
+		len(one.File) > 0 && !anyFits(one.File, names.files),
+		one.Leaf() && !c.leaf(one, n):
+		return false
+	}
+	return true
+}
+
+// fitsEvent holds what only a single event tells against a condition.
+func (c *context) fitsEvent(one *knowledge.Condition, e *Event) bool {
+	if len(one.Tags) > 0 && !slices.ContainsFunc(one.Tags, func(r knowledge.Range) bool { return r.Contains(int(e.Tag)) }) {
+		return false
+	}
+	if len(one.Communicator) > 0 && !anyFits(one.Communicator, []string{c.events.Communicator(e.Comm)}) {
+		return false
+	}
+	if one.Peer != "" {
+		peer, ok := c.index[int(e.Peer)]
+		has, err := c.role(one.Peer)
+		return ok && err == nil && has[peer]
+	}
+	return true
+}
+
+// leaf holds the part of a condition that is about the call or computation itself against it.
+func (c *context) leaf(one *knowledge.Condition, n *node) bool {
+	if one.Computation != "" {
+		return n.kind == callgraph.KindGap && (one.Computation == "any" || (one.Computation == "loop") == n.Loop) &&
+			c.edge(one.After, n.From) && c.edge(one.Before, n.To)
+	}
+	return n.kind == callgraph.KindMPI && (len(one.MPI) == 0 || anyFits(one.MPI, []string{n.Name})) &&
+		(len(one.Ops) == 0 || slices.Contains(one.Ops, n.op))
+}
+
+// edge tells whether a computation begins or ends at a call with such a name, or in a function with such a name.
+func (c *context) edge(globs []knowledge.Glob, id string) bool {
+	if len(globs) == 0 {
+		return true
+	}
+	i, ok := c.byID()[id]
+	if !ok {
+		return false
+	}
+	names := []string{c.nodes[i].Name}
+	for _, inlined := range c.nodes[i].Inlined {
+		names = append(names, inlined.Function)
+	}
+	if p := c.nodes[i].parent; p >= 0 && c.nodes[p].kind == callgraph.KindFrame {
+		names = append(names, c.nodes[p].Function)
+	}
+	return anyFits(globs, names)
+}
+
+func (d *data) byID() map[string]int {
+	if d.ids == nil {
+		d.ids = make(map[string]int, len(d.nodes))
+		for i := range d.nodes {
+			d.ids[d.nodes[i].ID] = i
+		}
+	}
+	return d.ids
+}
+
+func anyFits(globs []knowledge.Glob, names []string) bool {
+	return slices.ContainsFunc(globs, func(g knowledge.Glob) bool { return slices.ContainsFunc(names, g.Fits) })
+}
+
+// selection is what a function of the expression language adds up: a component or a single call path, of some
+// ranks, of some classes of time.
+type selection struct {
+	component string
+	place     int // call path, or none
+	roles     []string
+	class     uint8
+	events    []string
+}
+
+func (s selection) key() string {
+	return fmt.Sprint(s.component, s.place, s.roles, s.class, s.events)
+}
+
+// selects tells whether a call path is selected, on ranks of a class.
+func (c *context) selects(s selection, class, i int) bool {
+	if c.nodes[i].class&s.class != s.class || c.nodes[i].class == 0 || s.place >= 0 && i != s.place {
+		return false
+	}
+	at := c.assign[class][i]
+	if at == outside {
+		return false
+	}
+	return s.component == "all" || at >= 0 && c.inside[at][c.number[s.component]]
+}
+
+// split tells whether a selection depends on the rank, so that sums over ranks do not do.
+func (c *context) split(s selection) bool { return c.parted || len(s.roles) > 0 }
+
+// each goes through the selected call paths; ranks is nil if all of them count.
+func (c *context) each(s selection, visit func(n *node, ranks func(rank int) bool)) error {
+	if !c.split(s) {
+		for i := range c.nodes {
+			if c.selects(s, 0, i) {
+				visit(&c.nodes[i], nil)
+			}
+		}
+		return nil
+	}
+	allowed := make([]bool, len(c.ranks))
+	for i := range allowed {
+		allowed[i] = true
+	}
+	for _, name := range s.roles {
+		has, err := c.role(name)
+		if err != nil {
+			return err
+		}
+		for i := range allowed {
+			allowed[i] = allowed[i] && has[i]
+		}
+	}
+	for _, p := range c.parts {
+		for _, one := range p.Match {
+			if err := c.failed[one.Role]; err != nil {
+				return err
+			}
+		}
+	}
+	for i := range c.nodes {
+		any := false
+		in := make([]bool, len(c.assign))
+		for class := range c.assign {
+			in[class] = c.selects(s, class, i)
+			any = any || in[class]
+		}
+		if any {
+			visit(&c.nodes[i], func(rank int) bool { return allowed[rank] && in[c.class[rank]] })
+		}
+	}
+	return nil
+}
+
+// vector adds something up per rank. Whether every rank's share is known must be checked by pick.
+func (c *context) vector(what string, s selection, pick func(n *node, r run.RankTime) float64) ([]float64, error) {
+	key := what + s.key()
+	if v, ok := c.sums[key]; ok {
+		return v, nil
+	}
+	v := make([]float64, len(c.ranks))
+	whole := true
+	err := c.each(s, func(n *node, ranks func(int) bool) {
+		whole = whole && n.whole
+		for _, r := range n.PerRank {
+			if i, ok := c.index[int(r.Rank)]; ok && (ranks == nil || ranks(i)) {
+				v[i] += pick(n, r)
+			}
+		}
+	})
+	if err == nil && !whole {
+		err = missing{"ranks"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.sums[key] = v
+	return v, nil
+}
+
+// times is seconds per rank.
+func (c *context) times(s selection) ([]float64, error) {
+	v, err := c.vector("times", s, func(n *node, r run.RankTime) float64 { return float64(r.Exclusive) / n.per })
+	if _, unknown := err.(missing); unknown {
+		if totals := c.totalTimes(s); totals != nil {
+			return totals, nil
+		}
+	}
+	return v, err
+}
+
+// totalTimes is the time of ranks whose selected call paths are all computation, all communication, or none: then
+// their totals say it, which are known however many ranks there are. Otherwise it is nil.
+func (c *context) totalTimes(s selection) []float64 {
+	if len(s.roles) > 0 {
+		return nil
+	}
+	pick := make([]func(run.RankBalance) float64, len(c.assign))
+	for class := range c.assign {
+		var in, out uint8 // classes of selected call paths, and of others
+		for i := range c.nodes {
+			if c.nodes[i].class == 0 {
+				continue
+			}
+			if c.selects(s, class, i) {
+				in |= c.nodes[i].class
+			} else {
+				out |= c.nodes[i].class
+			}
+		}
+		computation, communication := in&classComputation != 0, in&classCommunication != 0
+		switch {
+		case in&out != 0:
+			return nil
+		case computation && communication:
+			pick[class] = func(b run.RankBalance) float64 { return useful(b) + inMPI(b) }
+		case computation:
+			pick[class] = useful
+		case communication:
+			pick[class] = inMPI
+		default:
+			pick[class] = func(run.RankBalance) float64 { return 0 }
+		}
+	}
+	v := make([]float64, len(c.ranks))
+	for i, b := range c.r.PerRank {
+		v[i] = pick[c.class[i]](b)
+	}
+	return v
+}
+
+func useful(b run.RankBalance) float64 { return seconds(b.Useful) }
+func inMPI(b run.RankBalance) float64  { return seconds(b.MPI - min(b.MPI, b.Waited)) }
+
+func (d *data) perRank(pick func(run.RankBalance) float64) []float64 {
+	v := make([]float64, len(d.ranks))
+	for i, b := range d.r.PerRank {
+		v[i] = pick(b)
+	}
+	return v
+}
+
+// sum adds up what is known of call paths as a whole; of some ranks only it is divided by their share of the
+// calls, where every rank's is known.
+func (c *context) sum(s selection, pick func(n *node) float64) (total float64, err error) {
+	whole := true
+	err = c.each(s, func(n *node, ranks func(int) bool) {
+		if ranks == nil {
+			total += pick(n)
+			return
+		}
+		whole = whole && n.whole
+		var mine, all uint64
+		for _, r := range n.PerRank {
+			all += r.Calls
+			if i, ok := c.index[int(r.Rank)]; ok && ranks(i) {
+				mine += r.Calls
+			}
+		}
+		if all > 0 {
+			total += pick(n) * float64(mine) / float64(all)
+		}
+	})
+	if err == nil && !whole {
+		err = missing{"ranks"}
+	}
+	return total, err
+}
+
+// where is a call path for people.
+func (d *data) where(i int) string {
+	if d.paths == nil {
+		d.paths = d.r.Paths()
+	}
+	return d.paths.Path(d.nodes[i].Node)
+}
+
+// largestIn is the call path where most of a component's time is spent, or none.
+func (c *context) largestIn(component string) int {
+	best, most := none, 0.0
+	for i := range c.nodes {
+		for class := range c.assign {
+			if c.nodes[i].seconds > most && c.selects(selection{component: component, place: none}, class, i) {
+				best, most = i, c.nodes[i].seconds
+			}
+		}
+	}
+	return best
+}

@@ -1,0 +1,107 @@
+package diagnosis
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"marple/analysis/analysistest"
+	"marple/analysis/event"
+	"marple/analysis/knowledge"
+	"marple/analysis/run"
+)
+
+// Two models run interleaved: bulges are chased, then what they did is applied to the blocks of all ranks, and then all
+// wait for each other. Both kinds of work may be late, and show in the same wait.
+const interleaved = `
+composition: interleaved
+title: Bulges and blocks
+models: {pipeline: pipeline, geometric: geometric-decomposition}
+host: pipeline
+event: (pipeline.receive? pipeline.work geometric.update geometric.exchange)+
+match:
+  pipeline.receive: {region: pass}
+  pipeline.work: {region: chase}
+  pipeline.send: {op: sends}
+  geometric.blocking: {region: nothing}
+  geometric.exchange: {region: exchange}
+  geometric.update: {region: update}
+`
+
+// interleavedRun makes ten steps on four ranks; chase and update are the extra ms of rank 2.
+func interleavedRun(chase, update uint64) *run.Run {
+	return analysistest.Run(4, 4, func(r *rank) {
+		late := uint64(0)
+		if r.Rank == 2 {
+			late = 1
+		}
+		analysistest.Steps(10, func() {
+			r.Region("pass", func() {
+				if r.Rank > 0 {
+					r.Recv(1, r.Rank-1, 8, 0)
+				}
+				if r.Rank < 3 {
+					r.Send(2, r.Rank+1, 8, 0)
+				}
+			})
+			r.Region("chase", func() { r.Compute((2 + late*chase) * ms) })
+			r.Region("update", func() { r.Compute((3 + late*update) * ms) })
+			r.Region("exchange", func() {
+				r.Call(9, "MPI_Neighbor_alltoall", event.OpNeighbor, 0, event.Call{Duration: (1 - late) * (chase + update) * ms, Peer: event.NoPeer, Collective: true, Out: 8, In: 8})
+			})
+		})
+	})
+}
+
+func TestDelegatedAndCompositeDelays(t *testing.T) {
+	k, err := knowledge.Library{}.Read("interleaved.yaml", []byte(interleaved))
+	require.NoError(t, err)
+	for _, c := range []struct {
+		name                    string
+		chase, update           uint64  // ms per step that rank 2 takes longer
+		pipeline, geometric     float64 // seconds that the other three wait for each
+		delegated, composite    string  // verdicts
+		slowStage, unevenPieces string
+	}{
+		{"both are late, one three times as much", 3, 1, 0.090, 0.030, "holds", "holds", "holds", "rejected"},
+		{"both are late alike", 2, 2, 0.060, 0.060, "holds", "holds", "holds", "holds"},
+		{"only the bulges are late", 4, 0, 0.120, 0, "holds", "rejected", "holds", "rejected"},
+		{"only the blocks are late", 0, 4, 0, 0.120, "rejected", "rejected", "rejected", "holds"},
+		{"nothing is late", 0, 0, 0, 0, "rejected", "rejected", "rejected", "rejected"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := interleavedRun(c.chase, c.update)
+			g, err := apply(newData(r), k, nil)
+			require.NoError(t, err)
+			// What is waited for in the exchange, by whose delay it is.
+			var at *knowledge.Wait
+			for _, w := range k.Waits {
+				if w.At.String() == "geometric.exchange" {
+					at = w
+				}
+			}
+			parts, err := g.attribute(at)
+			require.NoError(t, err)
+			got := map[string]float64{}
+			for i, cause := range at.Causes {
+				got[cause.String()] = parts[i]
+			}
+			require.InDelta(t, c.pipeline, got["pipeline.work"], 1e-9)
+			require.InDelta(t, c.geometric, got["geometric.update"], 1e-9)
+			// The delay counts for the model that causes it, wherever it is waited for.
+			own, err := g.evaluators[k.Scope("pipeline")].metric("waiting_for_slow", "")
+			require.NoError(t, err)
+			require.InDelta(t, c.pipeline, own, 1e-9)
+			verdict := map[string]string{}
+			seconds := map[string]float64{}
+			for _, conclusion := range g.applied(nil).Conclusions {
+				verdict[conclusion.ID], seconds[conclusion.ID] = conclusion.Verdict, conclusion.Seconds
+			}
+			require.Equal(t, c.delegated, verdict["delegated-pipeline-in-geometric-exchange"])
+			require.Equal(t, c.composite, verdict["composite-geometric-exchange"])
+			if c.composite == "holds" {
+				require.InDelta(t, c.pipeline+c.geometric, seconds["composite-geometric-exchange"], 1e-9)
+			}
+		})
+	}
+}

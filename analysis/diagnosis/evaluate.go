@@ -1,0 +1,267 @@
+package diagnosis
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"marple/analysis/inference"
+	"marple/analysis/knowledge"
+	"marple/analysis/words"
+)
+
+// evaluator gives expressions of a scope their values. A metric is evaluated once per argument.
+type evaluator struct {
+	*context
+	d      *Diagnosis
+	env    map[string]any // what names stand for
+	values map[string]value
+	places map[string]value
+	given  map[string]float64 // values that a test gives instead
+}
+
+type value struct {
+	v   any
+	err error
+}
+
+func newEvaluator(d *Diagnosis, c *context) *evaluator {
+	e := &evaluator{context: c, d: d, values: map[string]value{}, places: map[string]value{}}
+	e.env = map[string]any{"all": component{e, "all"}, "run": e.totals()}
+	for name, f := range functionTable {
+		e.env[name] = func(args ...any) (any, error) { return f(e, args) }
+		if c.imagined && knowledge.NeedsRun(name) {
+			e.env[name] = func(...any) (any, error) { return nil, missing{"given"} }
+		}
+	}
+	for _, name := range knowledge.Classes {
+		e.env[name] = class(name)
+	}
+	m := c.scope.Model
+	for _, x := range m.Components {
+		e.env[x.Name] = component{e, x.Name}
+	}
+	for _, x := range m.Roles {
+		e.env[x.Name] = role(x.Name)
+	}
+	for _, x := range m.Events {
+		e.env[x.Name] = abstract(x.Name)
+	}
+	for _, x := range m.Delays {
+		e.env[x.Name] = delayed{e, x.Name}
+	}
+	for alias, s := range c.scope.Outside {
+		for _, x := range s.Model.Components {
+			e.put(alias+"."+x.Name, component{d.evaluators[s], x.Name})
+		}
+		for _, x := range s.Model.Delays {
+			e.put(alias+"."+x.Name, delayed{d.evaluators[s], x.Name})
+		}
+		for _, x := range s.Model.Roles {
+			e.put(alias+"."+x.Name, role(x.Name))
+		}
+		for _, x := range s.Model.Thresholds {
+			e.put(alias+"."+x.Name, x.Value)
+		}
+	}
+	for _, x := range m.Thresholds {
+		e.env[x.Name] = x.Value
+	}
+	for _, x := range m.Metrics {
+		if x.Parameter != "" {
+			e.env[x.Name] = func(args ...any) (any, error) {
+				argument, ok := args[0].(component)
+				if !ok {
+					return nil, fmt.Errorf("%s is of a component", x.Name)
+				}
+				return e.metric(x.Name, argument.name)
+			}
+		}
+	}
+	return e
+}
+
+func (e *evaluator) totals() map[string]any {
+	r := e.r
+	if e.imagined {
+		none := map[string]any{}
+		for _, name := range knowledge.Totals() {
+			none[name] = math.NaN()
+			if x, ok := e.d.given[""]["run."+name]; ok {
+				none[name] = x
+			}
+		}
+		return none
+	}
+	var messages uint64
+	for _, p := range r.PerRank {
+		messages += p.Sent
+	}
+	return map[string]any{"core": e.core, "wall": seconds(r.WallNs), "useful": e.useful, "mpi": e.mpi, "ranks": float64(len(e.ranks)),
+		"hosts": float64(len(r.Hosts)), "load_balance": r.Efficiency.LoadBalance, "core_availability": r.Efficiency.CoreAvailability,
+		"messages": float64(messages)}
+}
+
+// metric gives the value of a metric; argument is a component, or "".
+func (e *evaluator) metric(name, argument string) (any, error) {
+	key := knowledge.FactName{Name: name, Argument: argument}.String()
+	if x, ok := e.given[key]; ok {
+		return x, nil
+	}
+	if known, ok := e.values[key]; ok {
+		return known.v, known.err
+	}
+	m := e.scope.Model.Metric(name)
+	if m == nil {
+		return nil, fmt.Errorf("no metric %s", name)
+	}
+	var bound map[string]any
+	if m.Parameter != "" {
+		bound = map[string]any{m.Parameter: component{e, argument}}
+	}
+	v, err := e.value(m.Value, bound)
+	e.values[key] = value{v, err}
+	return v, err
+}
+
+// value runs an expression; bound are names beside those of the model.
+func (e *evaluator) value(x *knowledge.Expression, bound map[string]any) (any, error) {
+	for _, name := range x.Uses.Places {
+		scope, own := e.owner(name)
+		p, err := scope.place(own)
+		if err != nil {
+			return nil, err
+		}
+		e.put(name, place(p))
+	}
+	for _, use := range x.Uses.Metrics {
+		if use.Argument != "" {
+			continue
+		}
+		scope, name := e.owner(use.Name)
+		v, err := scope.metric(name, "")
+		if err != nil {
+			return nil, err
+		}
+		e.put(use.Name, v)
+	}
+	for k, v := range bound {
+		before, was := e.env[k]
+		e.env[k] = v
+		defer func() {
+			if e.env[k] = before; !was {
+				delete(e.env, k)
+			}
+		}()
+	}
+	v, err := x.Run(e.env)
+	if err != nil || x.Type.Kind != knowledge.Number {
+		return v, err
+	}
+	if f := knowledge.Float(v); !math.IsInf(f, 0) {
+		return f, nil
+	}
+	return math.NaN(), nil
+}
+
+// put enters a value under a name that may be NAME.NAME.
+func (e *evaluator) put(name string, v any) {
+	alias, rest, qualified := strings.Cut(name, ".")
+	if !qualified {
+		e.env[name] = v
+		return
+	}
+	inner, _ := e.env[alias].(map[string]any)
+	if inner == nil {
+		inner = map[string]any{}
+		e.env[alias] = inner
+	}
+	inner[rest] = v
+}
+
+// owner is the evaluator that a name NAME.NAME belongs to, and the name there.
+func (e *evaluator) owner(name string) (*evaluator, string) {
+	if alias, rest, qualified := strings.Cut(name, "."); qualified {
+		if s := e.scope.Outside[alias]; s != nil {
+			return e.d.evaluators[s], rest
+		}
+	}
+	return e, name
+}
+
+// place finds the call path of a component at which its expression is largest; none if the component has none.
+func (e *evaluator) place(name string) (int, error) {
+	if known, ok := e.places[name]; ok {
+		return known.v.(int), known.err
+	}
+	p := e.scope.Model.Place(name)
+	best, most := none, 0.0
+	var failed error
+	for i := range e.nodes {
+		in := false
+		for class := range e.assign {
+			in = in || e.selects(selection{component: p.Of, place: none}, class, i)
+		}
+		if !in {
+			continue
+		}
+		v, err := e.value(p.Largest, map[string]any{"here": place(i)})
+		if err != nil {
+			failed = err
+			continue
+		}
+		if x := knowledge.Float(v); best == none || x > most {
+			best, most = i, x
+		}
+	}
+	if best != none {
+		failed = nil
+	}
+	e.places[name] = value{best, failed}
+	return best, failed
+}
+
+// number is the value of an expression that gives one.
+func (e *evaluator) number(x *knowledge.Expression, bound map[string]any) (float64, error) {
+	v, err := e.value(x, bound)
+	if err != nil {
+		return math.NaN(), err
+	}
+	return knowledge.Float(v), nil
+}
+
+// text fills in a template.
+func (e *evaluator) text(t *knowledge.Template, bound map[string]any, unit knowledge.Unit) string {
+	if t == nil {
+		return ""
+	}
+	return words.Sentence(t.Print(func(x *knowledge.Expression) (any, error) { return e.value(x, bound) }, e.write, unit))
+}
+
+// lost is what a fact costs, in seconds, if it holds.
+func (e *evaluator) lost(name string) (float64, error) {
+	g, err := e.fact(name)
+	if err != nil || e.d.truth(g) != inference.True {
+		return 0, err
+	}
+	x, err := e.d.cost(g)
+	if errors.Is(err, errNowhere) {
+		return 0, nil
+	}
+	return x, err
+}
+
+func (e *evaluator) holdsFact(name string) bool {
+	g, err := e.fact(name)
+	return err == nil && e.d.truth(g) == inference.True
+}
+
+// fact finds a fact by its name in this scope.
+func (e *evaluator) fact(text string) (int, error) {
+	name, err := knowledge.ParseFact(text)
+	if err != nil {
+		return 0, err
+	}
+	return e.d.ground.Find(e.scope, name, "", "")
+}

@@ -1,0 +1,235 @@
+package diagnosis
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"marple/analysis/analysistest"
+	"marple/analysis/event"
+	"marple/analysis/knowledge"
+)
+
+// What the signs of the models were set with: little scripts that have a model's form and nothing else. The programs in
+// test/apps/models and those of others, which test/e2e judges them by, are not among them.
+var forms = []struct {
+	name, model string // "": none of those that are known
+	ranks       []int
+	script      func(r *rank)
+}{
+	{"a farm", "master-worker", []int{3, 4, 9, 16}, func(r *rank) {
+		if r.Rank > 0 {
+			analysistest.Steps(5, func() { r.Send(1, 0, 8, 10); r.Recv(2, 0, 8, 10); r.Compute(ms) })
+			return
+		}
+		for range 5 {
+			for w := 1; w < r.Ranks; w++ {
+				r.Recv(3, w, 8, ms/10)
+				r.Send(4, w, 8, 10)
+			}
+		}
+	}},
+	{"a farm with a barrier at each end", "master-worker", []int{5}, func(r *rank) {
+		r.Barrier(1, 10)
+		for range 20 {
+			if r.Rank == 2 {
+				for w := range r.Ranks {
+					if w != 2 {
+						r.Recv(3, w, 8, ms/10)
+						r.Send(4, w, 8, 10)
+					}
+				}
+			} else {
+				r.Send(5, 2, 8, 10)
+				r.Recv(6, 2, 8, 10)
+				r.Compute(ms)
+			}
+		}
+		r.Barrier(2, 10)
+	}},
+	{"results gathered once", "", []int{4, 8}, func(r *rank) {
+		r.Compute(ms)
+		if r.Rank > 0 {
+			r.Send(1, 0, 8, ms)
+			return
+		}
+		for w := 1; w < r.Ranks; w++ {
+			r.Recv(2, w, 8, ms)
+		}
+	}},
+	{"a chain of stages", "pipeline", []int{3, 4, 10}, func(r *rank) {
+		analysistest.Steps(30, func() {
+			if r.Rank > 0 {
+				r.Recv(1, r.Rank-1, 100, ms)
+			}
+			r.Compute(ms)
+			if r.Rank < r.Ranks-1 {
+				r.Send(2, r.Rank+1, 100, 10)
+			}
+		})
+	}},
+	{"a ring", "", []int{5}, func(r *rank) {
+		analysistest.Steps(30, func() {
+			r.Recv(1, (r.Rank+r.Ranks-1)%r.Ranks, 100, ms)
+			r.Compute(ms)
+			r.Send(2, (r.Rank+1)%r.Ranks, 100, 10)
+		})
+	}},
+	{"a sweep over a grid", "wavefront", []int{6, 9, 16}, func(r *rank) { sweep(r, false) }},
+	{"sweeps from two corners", "wavefront", []int{6, 9, 16}, func(r *rank) { sweep(r, true) }},
+	{"halves of halves", "divide-and-conquer", []int{8, 16}, func(r *rank) {
+		analysistest.Steps(4, func() { halves(r, 0, r.Ranks) })
+	}},
+	{"rims of slices", "geometric-decomposition", []int{4, 8}, func(r *rank) {
+		analysistest.Steps(20, func() {
+			r.Compute(ms)
+			for _, n := range []int{r.Rank - 1, r.Rank + 1} {
+				if n >= 0 && n < r.Ranks {
+					r.Call(1, "MPI_Irecv", event.OpRecv, event.Nonblocking, event.Call{Duration: 10, Peer: event.NoPeer})
+					r.Call(2, "MPI_Isend", event.OpSend, event.Nonblocking, event.Call{Duration: 10, Peer: int32(n), Out: 4000})
+				}
+			}
+			r.Call(3, "MPI_Waitall", event.OpWait, 0, event.Call{Duration: ms, Peer: event.NoPeer})
+		})
+	}},
+	{"rims of slices, one after the other, and a reduction", "geometric-decomposition", []int{4, 8}, func(r *rank) {
+		analysistest.Steps(20, func() {
+			r.Compute(ms)
+			for _, n := range []int{r.Rank - 1, r.Rank + 1} {
+				if n >= 0 && n < r.Ranks {
+					r.Send(1, n, 4000, ms/10)
+				}
+			}
+			for _, n := range []int{r.Rank - 1, r.Rank + 1} {
+				if n >= 0 && n < r.Ranks {
+					r.Recv(2, n, 4000, ms/10)
+				}
+			}
+			r.Call(3, "MPI_Allreduce", event.OpNToN, 0, event.Call{Duration: ms / 10, Peer: event.NoPeer, Collective: true, Out: 8, In: 8})
+		})
+	}},
+	{"steps and reductions", "bulk-synchronous", []int{2, 8}, func(r *rank) {
+		analysistest.Steps(20, func() { r.Compute(ms); r.Barrier(1, ms/2) })
+	}},
+	{"steps, reductions and a message now and then", "bulk-synchronous", []int{4}, func(r *rank) {
+		analysistest.Steps(20, func() { r.Compute(ms); r.Barrier(1, ms/2) })
+		r.Send(1, (r.Rank+1)%4, 8, ms)
+		r.Recv(2, (r.Rank+3)%4, 8, ms)
+	}},
+	{"pairs", "", []int{4, 8}, func(r *rank) {
+		analysistest.Steps(20, func() {
+			if r.Rank%2 == 0 {
+				r.Compute(ms)
+				r.Send(1, r.Rank+1, 8, ms)
+			} else {
+				r.Recv(2, r.Rank-1, 8, ms)
+			}
+		})
+	}},
+	{"everybody to somebody", "", []int{8}, func(r *rank) {
+		for i := range 60 {
+			r.Compute(ms / 10)
+			to := (r.Rank*r.Rank*r.Rank + r.Rank*i + i*i/7) % r.Ranks
+			if to != r.Rank && i%(r.Rank+2) != 0 {
+				r.Send(1, to, 8, uint64(i%7)*ms)
+			}
+		}
+	}},
+	{"files only", "", []int{4}, func(r *rank) {
+		analysistest.Steps(20, func() {
+			r.Compute(ms)
+			r.Call(1, "MPI_File_write", event.OpFileWrite, 0, event.Call{Duration: ms, Peer: event.NoPeer, Out: 1000})
+		})
+	}},
+	{"nothing", "", []int{4}, func(r *rank) { r.Compute(ms) }},
+	{"a mesh, by name", "flash", []int{8}, func(r *rank) {
+		analysistest.Steps(5, func() {
+			r.Compute(ms)
+			r.Region("fill_guard_cells", func() {
+				r.Region("exchange_blocks", func() { r.Send(1, (r.Rank+3)%8, 8, ms); r.Recv(2, (r.Rank+5)%8, 8, ms) })
+			})
+			r.Region("mark_refine", func() { r.Barrier(3, ms) })
+			r.Region("load_balance", func() { r.Barrier(4, ms) })
+		})
+	}},
+}
+
+// sweep goes over the nearly square grid of all ranks, from one corner or from two in turn.
+func sweep(r *rank, turn bool) {
+	width := 1
+	for width*width < r.Ranks || r.Ranks%width != 0 {
+		width++
+	}
+	x, y := r.Rank%width, r.Rank/width
+	at := func(x, y int) (int, bool) { return y*width + x, x >= 0 && y >= 0 && x < width && y < r.Ranks/width }
+	for i := range 20 {
+		d := 1
+		if turn && i%2 == 1 {
+			d = -1
+		}
+		for _, from := range [][2]int{{x - d, y}, {x, y - d}} {
+			if n, ok := at(from[0], from[1]); ok {
+				r.Recv(1, n, 100, ms)
+			}
+		}
+		r.Compute(ms)
+		for _, to := range [][2]int{{x + d, y}, {x, y + d}} {
+			if n, ok := at(to[0], to[1]); ok {
+				r.Send(2, n, 100, 10)
+			}
+		}
+	}
+}
+
+// halves divides what lies on n ranks from first on.
+func halves(r *rank, first, n int) {
+	if n == 1 {
+		r.Compute(ms)
+		return
+	}
+	other := first + n/2
+	switch {
+	case r.Rank == first:
+		r.Compute(ms / 10)
+		r.Send(1, other, 100, 10)
+		halves(r, first, n/2)
+		r.Recv(2, other, 100, ms)
+		r.Compute(ms / 10)
+	case r.Rank == other:
+		r.Recv(3, first, 100, ms)
+		halves(r, other, n-n/2)
+		r.Send(4, first, 100, 10)
+	case r.Rank < other:
+		halves(r, first, n/2)
+	default:
+		halves(r, other, n-n/2)
+	}
+}
+
+func TestFormsAreRecognized(t *testing.T) {
+	for _, f := range forms {
+		for _, n := range f.ranks {
+			t.Run(fmt.Sprint(f.name, " on ", n), func(t *testing.T) {
+				_, looks, err := Choose(analysistest.Run(n, n, f.script), knowledge.Library{})
+				require.NoError(t, err)
+				got, text := "", ""
+				if len(looks) > 0 && looks[0].Confidence >= Recognized {
+					got = looks[0].Model
+				}
+				for _, l := range looks[:min(3, len(looks))] {
+					text += fmt.Sprintf("%s %.2f %v\n", l.Model, l.Confidence, l.Signs)
+				}
+				require.Equal(t, f.model, got, text)
+			})
+		}
+	}
+}
+
+// Every function of the language is there.
+func TestTheLanguageIsWhole(t *testing.T) {
+	for _, name := range knowledge.Functions() {
+		require.NotNil(t, functionTable[name], name)
+	}
+	require.Len(t, functionTable, len(knowledge.Functions()))
+}

@@ -1,0 +1,432 @@
+// Package structure finds out of who sends messages to whom what roles ranks have: the hub of a star, the order
+// of a chain, the levels of a tree.
+//
+// It uses the standard library only and holds no state.
+//
+// Invariant: ranks are told apart by their messages alone, never by their numbers, but where two are alike: then
+// the lower number comes first.
+package structure
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Edge is what one rank has sent another. Ranks are numbered from 0.
+type Edge struct {
+	From, To        int
+	Messages, Bytes uint64
+}
+
+// Graph is who sends to whom.
+type Graph struct {
+	Ranks int
+	Out   [][]Edge // by sender, by rising receiver
+	In    [][]Edge // by receiver, by rising sender
+}
+
+// New makes a graph. Edges of ranks that do not exist, to itself and without messages are left out; several
+// between the same ranks are added up.
+func New(ranks int, edges []Edge) *Graph {
+	g := &Graph{Ranks: ranks, Out: make([][]Edge, ranks), In: make([][]Edge, ranks)}
+	edges = slices.DeleteFunc(slices.Clone(edges), func(e Edge) bool {
+		return e.From < 0 || e.To < 0 || e.From >= ranks || e.To >= ranks || e.From == e.To || e.Messages == 0
+	})
+	slices.SortFunc(edges, func(a, b Edge) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	for _, e := range edges {
+		if out := g.Out[e.From]; len(out) > 0 && out[len(out)-1].To == e.To {
+			out[len(out)-1].Messages += e.Messages
+			out[len(out)-1].Bytes += e.Bytes
+			continue
+		}
+		g.Out[e.From] = append(g.Out[e.From], e)
+	}
+	for _, out := range g.Out {
+		for _, e := range out {
+			g.In[e.To] = append(g.In[e.To], e)
+		}
+	}
+	return g
+}
+
+// Messages is how many there are in all.
+func (g *Graph) Messages() uint64 {
+	var n uint64
+	for _, out := range g.Out {
+		for _, e := range out {
+			n += e.Messages
+		}
+	}
+	return n
+}
+
+// Sent is how many messages one rank has sent another.
+func (g *Graph) Sent(from, to int) uint64 {
+	i, ok := slices.BinarySearchFunc(g.Out[from], to, func(e Edge, to int) int { return cmp.Compare(e.To, to) })
+	if !ok {
+		return 0
+	}
+	return g.Out[from][i].Messages
+}
+
+// Partners are the ranks that a rank exchanges messages with, rising.
+func (g *Graph) Partners(rank int) []int {
+	var list []int
+	for _, e := range g.Out[rank] {
+		list = append(list, e.To)
+	}
+	for _, e := range g.In[rank] {
+		list = append(list, e.From)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// touching is how many messages come from or go to a rank.
+func (g *Graph) touching(rank int) uint64 {
+	var n uint64
+	for _, e := range g.Out[rank] {
+		n += e.Messages
+	}
+	for _, e := range g.In[rank] {
+		n += e.Messages
+	}
+	return n
+}
+
+// hubPart is how much of all messages must come from or go to the hub of a star: other messages may start and
+// end the program.
+const hubPart = 0.9
+
+// Hub is the rank at the middle of a star of at least three ranks, or -1.
+func (g *Graph) Hub() int {
+	best, most := -1, uint64(0)
+	for r := range g.Ranks {
+		if n := g.touching(r); n > most {
+			best, most = r, n
+		}
+	}
+	if best < 0 || len(g.Partners(best)) < 2 || float64(most) < hubPart*float64(g.Messages()) {
+		return -1
+	}
+	return best
+}
+
+// oneWay is by how much messages one way must outnumber those back, so that something flows.
+const oneWay = 4
+
+// flows tells whether messages flow from one rank to another.
+func (g *Graph) flows(from, to int) bool {
+	return g.Sent(from, to) > oneWay*g.Sent(to, from)
+}
+
+// Layers gives each rank's place in the order in which messages flow, from 0: the longest way that leads to it.
+// Ranks without messages have -1. Where messages flow as much back as forth, the order is that of the distance
+// from an end of the graph. It is nil where messages flow in circles.
+func (g *Graph) Layers() []int {
+	layer := make([]int, g.Ranks)
+	waiting := make([]int, g.Ranks)
+	directed := false
+	for r := range g.Ranks {
+		layer[r] = -1
+		for _, e := range g.In[r] {
+			if g.flows(e.From, r) {
+				waiting[r]++
+				directed = true
+			}
+		}
+	}
+	if !directed {
+		return g.distances()
+	}
+	var ready []int
+	for r := range g.Ranks {
+		if waiting[r] == 0 && len(g.Partners(r)) > 0 {
+			layer[r] = 0
+			ready = append(ready, r)
+		}
+	}
+	for ; len(ready) > 0; ready = ready[1:] {
+		r := ready[0]
+		for _, e := range g.Out[r] {
+			if g.flows(r, e.To) {
+				layer[e.To] = max(layer[e.To], layer[r]+1)
+				if waiting[e.To]--; waiting[e.To] == 0 {
+					ready = append(ready, e.To)
+				}
+			}
+		}
+	}
+	if slices.ContainsFunc(waiting, func(n int) bool { return n > 0 }) {
+		return nil
+	}
+	return layer
+}
+
+// distances from the rank that is farthest from another one, in each part of the graph that hangs together.
+func (g *Graph) distances() []int {
+	layer := make([]int, g.Ranks)
+	for r := range layer {
+		layer[r] = -1
+	}
+	for r := range g.Ranks {
+		if layer[r] >= 0 || len(g.Partners(r)) == 0 {
+			continue
+		}
+		// The farthest from the farthest: exact in trees and grids.
+		end, _ := g.farthest(r)
+		end, _ = g.farthest(end)
+		other, _ := g.farthest(end)
+		_, far := g.farthest(min(end, other))
+		for rank, d := range far {
+			layer[rank] = d
+		}
+	}
+	return layer
+}
+
+// farthest is the rank with the longest shortest way from here, the lowest of several, and all distances.
+func (g *Graph) farthest(from int) (rank int, distance map[int]int) {
+	distance = map[int]int{from: 0}
+	rank = from
+	for queue := []int{from}; len(queue) > 0; queue = queue[1:] {
+		r := queue[0]
+		if d := distance[r]; d > distance[rank] || d == distance[rank] && r < rank {
+			rank = r
+		}
+		for _, next := range g.Partners(r) {
+			if _, seen := distance[next]; !seen {
+				distance[next] = distance[r] + 1
+				queue = append(queue, next)
+			}
+		}
+	}
+	return rank, distance
+}
+
+// Tree gives each rank's parent in the tree that messages form, -1 for the root; nil if they form none. The root
+// is the rank with the most partners.
+func (g *Graph) Tree() []int {
+	root, most, edges := -1, 0, 0
+	for r := range g.Ranks {
+		n := len(g.Partners(r))
+		edges += n
+		if n > most {
+			root, most = r, n
+		}
+	}
+	if root < 0 || edges != 2*(g.Ranks-1) {
+		return nil
+	}
+	parent := make([]int, g.Ranks)
+	for r := range parent {
+		parent[r] = -2
+	}
+	parent[root] = -1
+	reached := 1
+	for queue := []int{root}; len(queue) > 0; queue = queue[1:] {
+		for _, next := range g.Partners(queue[0]) {
+			if parent[next] == -2 {
+				parent[next] = queue[0]
+				reached++
+				queue = append(queue, next)
+			}
+		}
+	}
+	if reached < g.Ranks {
+		return nil
+	}
+	return parent
+}
+
+// Role gives the ranks that have a structural role, nil if there is no such structure.
+func (g *Graph) Role(name string) []int {
+	var list []int
+	switch name {
+	case "all":
+		for r := range g.Ranks {
+			list = append(list, r)
+		}
+	case "hub":
+		if h := g.Hub(); h >= 0 {
+			list = []int{h}
+		}
+	case "spoke":
+		if h := g.Hub(); h >= 0 {
+			list = g.Partners(h)
+		}
+	case "first", "inner", "last":
+		layers := g.Layers()
+		if layers == nil {
+			return nil
+		}
+		for r, l := range layers {
+			after := slices.ContainsFunc(g.Partners(r), func(p int) bool { return layers[p] > l })
+			is := map[bool]string{true: "inner", false: "last"}[after]
+			if l == 0 && after {
+				is = "first"
+			}
+			if l >= 0 && is == name {
+				list = append(list, r)
+			}
+		}
+	case "root", "branch", "leaf":
+		parent := g.Tree()
+		if parent == nil {
+			return nil
+		}
+		children := make([]int, g.Ranks)
+		for _, p := range parent {
+			if p >= 0 {
+				children[p]++
+			}
+		}
+		for r, p := range parent {
+			is := "leaf"
+			if p < 0 {
+				is = "root"
+			} else if children[r] > 0 {
+				is = "branch"
+			}
+			if is == name {
+				list = append(list, r)
+			}
+		}
+	}
+	return list
+}
+
+// Star is the part of all messages that come from or go to the busiest rank, and with how much of the others that
+// have messages it exchanges any. A pair of ranks is no star.
+func (g *Graph) Star() (messages, partners float64) {
+	best, most := -1, uint64(0)
+	active := 0
+	for r := range g.Ranks {
+		n := g.touching(r)
+		if n > 0 {
+			active++
+		}
+		if n > most {
+			best, most = r, n
+		}
+	}
+	if best < 0 || active < 3 {
+		return 0, 0
+	}
+	return float64(most) / float64(g.Messages()), float64(len(g.Partners(best))) / float64(active-1)
+}
+
+// Active is the part of the ranks that send or receive messages.
+func (g *Graph) Active() float64 {
+	n := 0
+	for r := range g.Ranks {
+		if len(g.Out[r])+len(g.In[r]) > 0 {
+			n++
+		}
+	}
+	return float64(n) / float64(max(g.Ranks, 1))
+}
+
+// Degree is with how many others a rank exchanges messages, on average of those that do.
+func (g *Graph) Degree() float64 {
+	n, sum := 0, 0
+	for r := range g.Ranks {
+		if p := len(g.Partners(r)); p > 0 {
+			n++
+			sum += p
+		}
+	}
+	return float64(sum) / float64(max(n, 1))
+}
+
+// Returned is the part of the messages that go where as many come from.
+func (g *Graph) Returned() float64 {
+	var both, all uint64
+	for _, out := range g.Out {
+		for _, e := range out {
+			both += min(e.Messages, g.Sent(e.To, e.From))
+			all += e.Messages
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return float64(both) / float64(all)
+}
+
+// Even is the part of the pairs of ranks that exchange about as many messages as the median pair: between half and
+// twice as many.
+func (g *Graph) Even() float64 {
+	var counts []uint64
+	for _, out := range g.Out {
+		for _, e := range out {
+			if back := g.Sent(e.To, e.From); back == 0 || e.From < e.To {
+				counts = append(counts, e.Messages+back)
+			}
+		}
+	}
+	if len(counts) == 0 {
+		return 0
+	}
+	slices.Sort(counts)
+	median, n := counts[len(counts)/2], 0
+	for _, c := range counts {
+		if 2*c >= median && c <= 2*median {
+			n++
+		}
+	}
+	return float64(n) / float64(len(counts))
+}
+
+// Chained is the part of the messages that flow between ranks of which the first has no other successor and the
+// second no other predecessor.
+func (g *Graph) Chained() float64 {
+	next, before := make([]int, g.Ranks), make([]int, g.Ranks)
+	for r := range g.Ranks {
+		for _, e := range g.Out[r] {
+			if g.flows(r, e.To) {
+				next[r]++
+				before[e.To]++
+			}
+		}
+	}
+	var in, all uint64
+	for _, out := range g.Out {
+		for _, e := range out {
+			all += e.Messages
+			if g.flows(e.From, e.To) && next[e.From] == 1 && before[e.To] == 1 {
+				in += e.Messages
+			}
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return float64(in) / float64(all)
+}
+
+// TreeLevels is how many levels the tree has that messages form among the ranks that have any; 0 if they form none.
+func (g *Graph) TreeLevels() int {
+	number := map[int]int{}
+	for r := range g.Ranks {
+		if len(g.Partners(r)) > 0 {
+			number[r] = len(number)
+		}
+	}
+	var edges []Edge
+	for _, out := range g.Out {
+		for _, e := range out {
+			edges = append(edges, Edge{number[e.From], number[e.To], e.Messages, e.Bytes})
+		}
+	}
+	parent := New(len(number), edges).Tree()
+	levels := 0
+	for r := range parent {
+		depth := 1
+		for p := parent[r]; p >= 0; p = parent[p] {
+			depth++
+		}
+		levels = max(levels, depth)
+	}
+	return levels
+}
