@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define WORTH_ASKING_NS 20000u /* asking the scheduler costs 2 microseconds */
+#define INTERRUPTED_NS 200000u /* that asking never takes */
 
 struct off {
     uint64_t runnable, blocked; /* ticks */
@@ -84,26 +85,37 @@ static void limit(struct off *off, uint64_t most)
         off->blocked = most - off->runnable;
 }
 
+/* Where the core is lost between two of these readings, they do not belong together. */
 MRL_COLD void mrl_cpu_begin(struct mrl_thread *t)
 {
-    t->cpu_wall_ns = mrl_raw_ns();
-    t->cpu_ns = cpu_ns();
-    t->switches = voluntary_switches();
-    run_delay(&t->delay_ns);
+    for (int tries = 0; tries < 4; tries++) {
+        t->cpu_wall_ns = mrl_raw_ns();
+        t->cpu_ns = cpu_ns();
+        t->switches = voluntary_switches();
+        run_delay(&t->delay_ns);
+        if (mrl_raw_ns() - t->cpu_wall_ns < INTERRUPTED_NS)
+            break;
+    }
 }
 
-/* Before an event: says in an MRL_BEFORE what became of the gap that ends now. */
-MRL_COLD void mrl_cpu_gap(struct mrl_thread *t, uint64_t now)
+/*
+ * Before an event: says in an MRL_BEFORE what became of the gap that ends now. The event begins at the tick that is
+ * returned: between a tick that was looked at and one that counts, the core could be lost unseen.
+ */
+MRL_COLD uint64_t mrl_cpu_gap(struct mrl_thread *t, uint64_t now)
 {
     struct off off = {0, 0};
-    uint64_t gap = now - (t->last_end ? t->last_end : t->gap_from), own = t->own_ticks, reading = 0;
+    uint64_t gap = now - mrl_ended(t), own = t->own_ticks, reading = 0, after = now;
     t->own_ticks = 0;
     if (gap > mrl.long_ticks) {
         off = off_core(t);
         limit(&off, gap);
-        reading = mrl_now() - now;
+        after = mrl_now();
+        reading = after - now;
         if (reading > mrl.long_ticks) { /* it takes 3 microseconds: the core was lost meanwhile */
-            off.runnable += reading;
+            mrl_cpu_begin(t);
+            after = mrl_now();
+            off.runnable += after - now;
             reading = 0;
         }
     }
@@ -112,11 +124,19 @@ MRL_COLD void mrl_cpu_gap(struct mrl_thread *t, uint64_t now)
     own = (own < most ? own : most) + reading;
     t->own_sum += reading;
     if (!off.runnable && !off.blocked && !own)
-        return;
+        return after;
     uint64_t head = mrl_head(t);
-    mrl_slot(t, head)->before =
-        (struct mrl_before){.runnable = off.runnable, .blocked = off.blocked, .own = own, .kind = MRL_BEFORE};
+    struct mrl_before *record = &mrl_slot(t, head)->before;
+    *record = (struct mrl_before){.runnable = off.runnable, .blocked = off.blocked, .own = own, .kind = MRL_BEFORE};
+    uint64_t start = mrl_now();
+    if (start - after > mrl.long_ticks) { /* the page had gone to disk, or the core was lost */
+        mrl_cpu_begin(t);
+        start = mrl_now();
+        record->own += start - after;
+        t->own_sum += start - after;
+    }
     atomic_store_explicit(&t->head, head + 1, memory_order_release);
+    return start;
 }
 
 /* After a long call: keeps what became of it for the MRL_INSIDE that follows its record. */
@@ -126,5 +146,5 @@ MRL_COLD void mrl_cpu_call(struct mrl_thread *t, uint64_t start, uint64_t end)
     limit(&off, end - start);
     t->off_inside = off.runnable;
     t->off_blocked = off.blocked;
-    mrl_own(t, mrl_now() - end);
+    mrl_own(t, end);
 }

@@ -329,6 +329,6 @@ MRL_COLD struct mrl_path *mrl_path_walk(struct mrl_thread *t, uint64_t event, co
     path->fp_mask = p->walk.used_fp ? UINTPTR_MAX : 0;
     if (!p->walk.loose)
         path->key = (caller.pc & p->code_mask) | event << 48;
-    mrl_own(t, mrl_now() - begin);
+    mrl_own(t, begin);
     return path;
 }

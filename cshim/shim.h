@@ -103,7 +103,7 @@ void mrl_drain(void);
 
 /* cpu.c */
 void mrl_cpu_begin(struct mrl_thread *t);
-void mrl_cpu_gap(struct mrl_thread *t, uint64_t now);
+uint64_t mrl_cpu_gap(struct mrl_thread *t, uint64_t now);
 void mrl_cpu_call(struct mrl_thread *t, uint64_t start, uint64_t end);
 
 /* core.c */
@@ -227,10 +227,8 @@ static inline union mrl_slot *mrl_slot(struct mrl_thread *t, uint64_t position)
 static inline __attribute__((always_inline)) uint64_t mrl_start(struct mrl_thread *t)
 {
     uint64_t now = mrl_now();
-    if (unlikely(now - t->last_end > mrl.long_ticks)) {
-        mrl_cpu_gap(t, now);
-        now = mrl_now();
-    }
+    if (unlikely(now - t->last_end > mrl.long_ticks))
+        now = mrl_cpu_gap(t, now);
     return now;
 }
 
@@ -243,20 +241,26 @@ static inline __attribute__((always_inline)) uint64_t mrl_stop(struct mrl_thread
     return now;
 }
 
-/* Says that Marple itself has taken time since the last event. */
-static inline void mrl_own(struct mrl_thread *t, uint64_t ticks)
+/* When the last event ended. */
+static inline uint64_t mrl_ended(const struct mrl_thread *t)
 {
+    return t->last_end ? t->last_end : t->gap_from;
+}
+
+/*
+ * Says that Marple itself has taken the time since `begin`. A core lost meanwhile was lost by Marple: the gap that goes
+ * on knows nothing of it, unless it has been going on for so long that it must be asked about in any case.
+ */
+static inline void mrl_own(struct mrl_thread *t, uint64_t begin)
+{
+    if (mrl_now() - begin > mrl.long_ticks && begin - mrl_ended(t) <= mrl.long_ticks)
+        mrl_cpu_begin(t);
+    uint64_t ticks = mrl_now() - begin;
     t->own_ticks += ticks;
     t->own_sum += ticks;
     if (t->last_end)
         t->gap_from = t->last_end;
     t->last_end = 0; /* so that one comparison tells both a long gap and this */
-}
-
-/* When the last event ended. */
-static inline uint64_t mrl_ended(const struct mrl_thread *t)
-{
-    return t->last_end ? t->last_end : t->gap_from;
 }
 
 /*

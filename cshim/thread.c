@@ -86,6 +86,8 @@ MRL_COLD struct mrl_thread *mrl_attach(void)
     t->depth = 0;
     t->own_ticks = 0;
     t->os_tid = (uint64_t)syscall(SYS_gettid);
+    if (mrl.long_ticks != UINT64_MAX)
+        mrl_cpu_begin(t);
     t->last_end = mrl_now();
     if (!inherited) {
         t->begin_tick = t->last_tick = t->last_end;
@@ -94,8 +96,6 @@ MRL_COLD struct mrl_thread *mrl_attach(void)
         mrl_slot(t, at)->record = (struct mrl_record){.start = t->last_end, .peer = MRL_NO_PEER, .kind = MRL_BEGIN};
         atomic_store_explicit(&t->head, at + 1, memory_order_release);
     }
-    if (mrl.long_ticks != UINT64_MAX)
-        mrl_cpu_begin(t);
     mrl_self = t;
     pthread_setspecific(ending, t);
     return t;
@@ -197,7 +197,7 @@ MRL_COLD void mrl_flush(struct mrl_thread *t)
     mrl_unshield(&shield);
     t->flush_at = moved(t) + MRL_RECORDS - MRL_RESERVE;
     mrl.header->last = mrl_instant_now();
-    mrl_own(t, mrl_now() - begin);
+    mrl_own(t, begin);
 }
 
 /* Hands over what all threads still hold. Called once, when no more events are recorded. */
