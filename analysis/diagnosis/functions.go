@@ -212,6 +212,7 @@ func init() {
 		"wait_calls":   ofWaits((*waits).calls),
 		"wait_ranks":   ofWaits((*waits).waiters),
 		"late_ranks":   ofWaits((*waits).latecomers),
+		"latecomers":   ofWaits((*waits).latecomersInWords),
 		"delay_time":   ofDelay(func(d *run.DelaySite) float64 { return seconds(d.Direct + d.Passed) }),
 		"delay_passed": ofDelay(func(d *run.DelaySite) float64 { return seconds(d.Passed) }),
 		"delay_place":  ofDelay(func(d *run.DelaySite) string { return d.Where }),

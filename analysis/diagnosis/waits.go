@@ -5,6 +5,7 @@ import (
 
 	"marple/analysis/knowledge"
 	"marple/analysis/run"
+	"marple/analysis/words"
 )
 
 // ofWaits makes a function of what ranks wait for each other in the way of a pattern.
@@ -83,6 +84,18 @@ func (w *waits) latecomers(pattern string) any {
 		return rankSet{int(w.Pairs[0].For)}
 	}
 	return rankSet{}
+}
+
+// latecomersInWords says of the ranks that all wait for and are waited for that they do so for each other.
+func (w *waits) latecomersInWords(pattern string) any {
+	late, waiting := w.latecomers(pattern).(rankSet), w.waiters(pattern).(rankSet)
+	switch {
+	case len(late) > 1 && slices.Equal(late, waiting):
+		return "each other"
+	case len(late) == 1:
+		return words.Ranks(late) + ", which comes late"
+	}
+	return words.Ranks(late) + ", which come late"
 }
 
 // ofDelay makes a function of a pattern's main delay.

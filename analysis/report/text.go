@@ -35,6 +35,7 @@ const (
 func Text(r *run.Run, directory string) string {
 	w := &writer{r: r}
 	w.head()
+	w.lead()
 	w.findings()
 	w.conditions()
 	w.efficiency()
@@ -94,7 +95,11 @@ func (w *writer) findings() { w.each(w.r.Findings, false) }
 // each writes findings, all of them or as many as fit the report.
 func (w *writer) each(findings []run.Finding, all bool) {
 	if len(findings) == 0 {
-		w.line("No significant problem.")
+		if w.leads() {
+			w.line("Nothing else stands out.")
+		} else {
+			w.line("No significant problem.")
+		}
 		return
 	}
 	for i, f := range findings {
@@ -117,9 +122,30 @@ func (w *writer) each(findings []run.Finding, all bool) {
 	}
 }
 
+// fewCores is how much of the time ranks must have had cores for anything else to be the first thing to say.
+const fewCores = 0.8
+
+// leads tells whether the lack of cores is the first thing to say: waiting in MPI is then mostly for ranks without one.
+func (w *writer) leads() bool {
+	e := w.r.Efficiency
+	return e.CoreAvailability > 0 && e.CoreAvailability < fewCores && slices.ContainsFunc(w.r.Conditions, run.Note.OnCores)
+}
+
+func (w *writer) lead() {
+	if w.leads() {
+		w.notes("", run.Note.OnCores)
+	}
+}
+
 func (w *writer) conditions() {
+	w.notes("Note: ", func(c run.Note) bool { return !w.leads() || !c.OnCores() })
+}
+
+func (w *writer) notes(title string, which func(c run.Note) bool) {
 	for _, c := range w.r.Conditions {
-		w.block("Note: ", "      ", c.Text+".")
+		if which(c) {
+			w.block(title, strings.Repeat(" ", len(title)), c.Text+".")
+		}
 	}
 }
 
@@ -132,18 +158,27 @@ func (w *writer) efficiency() {
 	}
 	w.line("Efficiency   parallel %s = load balance %s × communication %s", words.Percent(e.Parallel),
 		words.Percent(e.LoadBalance), communication)
+	counted := c.Wall - min(c.Wall, c.OffCore+c.Waited+c.Paused+c.Own)
+	mpi := ""
+	if c.MPI > 0 {
+		mpi = ", MPI " + words.Percent(part(c.MPI-min(c.MPI, c.Waited), counted))
+	}
+	w.line("Core time    useful %s%s", words.Percent(part(c.Useful, counted)), mpi)
 	parts := []string{}
-	for _, part := range []struct {
+	for _, p := range []struct {
 		name string
 		ns   uint64
-	}{{"useful", c.Useful}, {"MPI", c.MPI - min(c.MPI, c.Waited)}, {"waiting for a core", c.OffCore + c.Waited},
-		{"recording off", c.Paused}, {"Marple", c.Own}} {
-		if part.ns > 0 && (part.ns*1000 >= c.Wall || part.name == "useful" || part.name == "MPI") {
-			parts = append(parts, fmt.Sprintf("%s %s", part.name, words.Percent(float64(part.ns)/float64(c.Wall))))
+	}{{"waiting for a core", c.OffCore + c.Waited}, {"recording off", c.Paused}, {"Marple", c.Own}} {
+		if p.ns*1000 >= c.Wall && p.ns > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", p.name, words.Percent(part(p.ns, c.Wall))))
 		}
 	}
-	w.block("Core time    ", "             ", strings.Join(parts, ", "))
+	if len(parts) > 0 {
+		w.block("Not counted  ", "             ", strings.Join(parts, ", ")+" of all time")
+	}
 }
+
+func part(ns, of uint64) float64 { return float64(ns) / float64(max(of, 1)) }
 
 func (w *writer) functions() {
 	if len(w.r.Functions) == 0 {

@@ -22,7 +22,7 @@ func (w *writer) waits() {
 		}
 		parts = append(parts, fmt.Sprintf("%s %s", strings.ReplaceAll(p.Pattern, "-", " "), words.Percent(p.Share)))
 	}
-	w.block("Waiting      ", "             ", strings.Join(parts, ", "))
+	w.block("Waiting      ", "             ", strings.Join(parts, ", ")+" of all time")
 	if len(t.Delays) > 0 {
 		d := t.Delays[0]
 		w.row(d.Where, "  %4s of it because of rank %d: ", words.Percent(float64(d.Direct+d.Passed)/float64(t.Ns)), d.PerRank[0].Rank)

@@ -418,6 +418,12 @@ func (b *builder) peers(r *Run) {
 	r.PeersNotListed = b.p.Pairs - uint64(len(b.p.Peers))
 }
 
+// Conditions that are about cores.
+const (
+	ranksOutnumberCores = "ranks-outnumber-cores"
+	coresShared         = "cores-shared"
+)
+
 // conditions are circumstances that change how the figures must be read.
 func conditions(r *Run) []Note {
 	list := []Note{}
@@ -428,17 +434,17 @@ func conditions(r *Run) []Note {
 	if simulated {
 		list = append(list, Note{"time-simulated", "times are those of a simulated MPI, not of this machine", 0})
 	}
+	coreless := fmt.Sprintf("for %.0f %% of the time ranks that could go on had no core", 100*(1-r.Efficiency.CoreAvailability))
 	for _, h := range r.Hosts {
 		if !simulated && h.Cores > 0 && h.Ranks > h.Cores {
-			list = append(list, Note{"ranks-outnumber-cores", fmt.Sprintf(
-				"%d ranks share %d %s on %s; they waited for a core for %.0f %% of the time, which counts neither as useful nor as imbalance",
-				h.Ranks, h.Cores, words.Plural(h.Cores, "core", "cores"), h.Name, 100*(1-r.Efficiency.CoreAvailability)), uint64(h.Ranks - h.Cores)})
+			list = append(list, Note{ranksOutnumberCores, fmt.Sprintf(
+				"%d ranks share %d %s on %s: %s. Start no more ranks than there are cores; shares below leave that time out",
+				h.Ranks, h.Cores, words.Plural(h.Cores, "core", "cores"), h.Name, coreless), uint64(h.Ranks - h.Cores)})
 		}
 	}
 	if len(list) == 0 && r.Efficiency.CoreAvailability > 0 && r.Efficiency.CoreAvailability < 0.95 {
-		list = append(list, Note{"cores-shared", fmt.Sprintf(
-			"other work ran on these cores: ranks waited for a core for %.0f %% of the time, which counts neither as useful nor as imbalance",
-			100*(1-r.Efficiency.CoreAvailability)), 0})
+		list = append(list, Note{coresShared, fmt.Sprintf(
+			"Other work ran on these cores: %s. Measure on cores of your own; shares below leave that time out", coreless), 0})
 	}
 	if paused := r.Core.Paused; paused > 0 {
 		list = append(list, Note{"recording-paused", fmt.Sprintf("recording was switched off (MPI_Pcontrol) for %.0f %% of the time",

@@ -250,6 +250,9 @@ type Note struct {
 	Count uint64 `json:"count,omitempty"`
 }
 
+// OnCores tells whether it is about ranks that had to wait for a core.
+func (n Note) OnCores() bool { return n.ID == ranksOutnumberCores || n.ID == coresShared }
+
 // Finding is something worth changing.
 type Finding struct {
 	ID         string     `json:"id"`
