@@ -11,11 +11,11 @@ import (
 	"marple/analysis/selection/prune"
 )
 
-// Choose selects implementations for a run out of a file of families, within about a second: the program waits. The
-// records of its components' invocations are in its directory, if they are kept. If it is not possible to
-// choose, a note says why.
+// Choose selects implementations for a run out of a file of families, or what the program has declared of them, within
+// about a second: the program waits. The records of its components' invocations are in its directory, if they
+// are kept. If it is not possible to choose, a note says why.
 func Choose(r *run.Run, families, directory string) {
-	if families == "" {
+	if families == "" && len(r.Families) == 0 {
 		return
 	}
 	s, err := choose(r, families, directory)
@@ -31,7 +31,7 @@ func choose(r *run.Run, families, directory string) (*run.Selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := selection.ReadPlan(families)
+	plan, err := selection.PlanOf(families, r.Families)
 	if err != nil {
 		return nil, err
 	}

@@ -164,3 +164,14 @@ void mrl_invocation_end(uint64_t token, const struct marple_value *values, uint3
         at = write_values(t, values, count, open.path, at);
     mrl_commit(t, at);
 }
+
+/* Kept among the nodes: there it is once, however often it is declared. */
+void mrl_families(const char *declaration)
+{
+    struct mrl_thread *t = declaration ? mrl_outside_mpi() : NULL;
+    if (!t)
+        return;
+    mrl_node(&(struct mrl_node){
+        .parent = MRL_ROOT_NODE, .kind = MRL_NODE_FAMILIES, .name = mrl_string(declaration, MRL_DECLARATION)});
+    t->inside = 0;
+}

@@ -203,6 +203,7 @@ enum mrl_node_kind {
     MRL_NODE_COMPONENT, /* name = method's string, key = component's | instance's << 32 */
     MRL_NODE_OVERFLOW,  /* paths for which there was no room */
     MRL_NODE_CUT,       /* callers that are left out: key = 0 beyond the depth asked for, 1 not known */
+    MRL_NODE_FAMILIES,  /* no path: name = what the program declares of families of components */
 };
 
 struct mrl_node {
@@ -366,6 +367,7 @@ struct mrl_instant {
 };
 
 #define MRL_STRINGS_MAX (1u << 20)
+#define MRL_DECLARATION 1024u /* bytes of a text about families; longer ones are cut off, which their reader refuses */
 #define MRL_NODES_MAX 65536u
 #define MRL_COMMS_MAX 4096u
 #define MRL_MODULES_MAX 512u

@@ -221,4 +221,5 @@ __attribute__((visibility("default"))) const struct marple_hooks marple_hooks_1 
     .region_end = region_end,
     .invocation_begin = mrl_invocation_begin,
     .invocation_end = mrl_invocation_end,
+    .families = mrl_families,
 };

@@ -139,6 +139,7 @@ struct marple_method;
 struct marple_value;
 uint64_t mrl_invocation_begin(struct marple_method *method, const char *context);
 void mrl_invocation_end(uint64_t token, const struct marple_value *values, uint32_t count);
+void mrl_families(const char *declaration);
 
 /* lifecycle.c, in the order of calling */
 bool mrl_beside(const char *relative, char *path, size_t size);

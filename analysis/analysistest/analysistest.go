@@ -71,6 +71,19 @@ func (r *Rank) Region(name string, inside func()) {
 	r.t.Exit(r.now)
 }
 
+// Invoke runs a script in an invocation of a component's method.
+func (r *Rank) Invoke(component, instance, method string, inside func()) {
+	names := uint64(r.w.String(component)) | uint64(r.w.String(instance))<<32
+	r.t.Enter(r.w.Node(event.Node{Parent: r.where(), Kind: event.NodeComponent, Key: names, Name: r.w.String(method)}), r.now)
+	inside()
+	r.t.Exit(r.now)
+}
+
+// Families declares families of components.
+func (r *Rank) Families(text string) {
+	r.w.Node(event.Node{Kind: event.NodeFamilies, Name: r.w.String(text)})
+}
+
 // Function runs a script in a function, of eight letters at most, that is called from a line of main.c.
 func (r *Rank) Function(line int, name string, inside func()) {
 	var letters [8]byte

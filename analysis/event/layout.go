@@ -159,6 +159,7 @@ const (
 	NodeComponent
 	NodeOverflow
 	NodeCut
+	NodeFamilies // no path: what the program declares of families of components
 )
 
 // Node is struct mrl_node.

@@ -23,7 +23,7 @@ type coder struct {
 
 var errDamaged = errors.New("damaged profile")
 
-const formatVersion = 2
+const formatVersion = 3
 
 // Encode gives the profile as bytes for another rank.
 func Encode(p *Profile) []byte {
@@ -143,6 +143,7 @@ func (c *coder) profile(p *Profile) {
 	c.text(&p.Library)
 	c.text(&p.MPI)
 	c.text(&p.Params)
+	list(c, &p.Families, (*coder).text)
 	number(c, &p.Threads)
 	number(c, &p.Clocks)
 	number(c, &p.Begun)

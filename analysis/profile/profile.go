@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"marple/analysis/callgraph"
 	"marple/analysis/event"
@@ -36,18 +37,20 @@ type Profile struct {
 	Library string // the MPI library's own description
 	MPI     string // the family it was recognised as
 	Params  string // name=number,...: what the user says of the run
-	Threads uint8  // thread level: 0 single to 3 multiple
-	Clocks  uint8  // bit set of event.ClockTSC, ...
-	Begun   uint64 // wall clock, nanoseconds since 1970, of the first rank to start
-	Totals  []Total
-	Hosts   []Host
-	Comms   []Comm
-	Peers   []Peer
-	Pairs   uint64 // pairs of ranks that exchanged messages, kept or not
-	Graph   callgraph.Graph
-	Lost    Lost
-	Logged  uint64 // ranks that have kept a log of events
-	Waits   waitstate.Table
+	// Families is what the program has declared of its components; see package selection. Sorted.
+	Families []string
+	Threads  uint8  // thread level: 0 single to 3 multiple
+	Clocks   uint8  // bit set of event.ClockTSC, ...
+	Begun    uint64 // wall clock, nanoseconds since 1970, of the first rank to start
+	Totals   []Total
+	Hosts    []Host
+	Comms    []Comm
+	Peers    []Peer
+	Pairs    uint64 // pairs of ranks that exchanged messages, kept or not
+	Graph    callgraph.Graph
+	Lost     Lost
+	Logged   uint64 // ranks that have kept a log of events
+	Waits    waitstate.Table
 }
 
 // Total is one rank's balance. Wall is Useful + MPI + OffCore + Paused + Own of the thread that called
@@ -152,6 +155,7 @@ func FromProcess(p *event.Process) *Profile {
 			comms.count(&t.Entries[i])
 		}
 	}
+	profile.Families = families(p)
 	profile.Comms = comms.list
 	slices.SortFunc(profile.Comms, func(a, b Comm) int { return cmp.Compare(a.ID, b.ID) })
 	profile.Comms = joinComms(profile.Comms)
@@ -170,6 +174,19 @@ func FromProcess(p *event.Process) *Profile {
 	total.balance(&profile.Graph)
 	profile.Totals = []Total{total}
 	return profile
+}
+
+// MaxFamilies is how many texts about families of components are kept.
+const MaxFamilies = 1024
+
+func families(p *event.Process) (list []string) {
+	for _, n := range p.Nodes() {
+		if text := p.String(n.Name); n.Kind == event.NodeFamilies && text != "" {
+			list = append(list, text)
+		}
+	}
+	slices.Sort(list)
+	return list[:min(len(list), MaxFamilies)]
 }
 
 func (l *Lost) add(t event.Thread) {
@@ -364,6 +381,8 @@ func Merge(a, b *Profile) *Profile {
 		MPI: leastText(a.MPI, b.MPI), Params: leastText(a.Params, b.Params), Threads: max(a.Threads, b.Threads), Clocks: a.Clocks | b.Clocks,
 		Begun: min(a.Begun, b.Begun), Pairs: a.Pairs + b.Pairs, Lost: a.Lost.plus(b.Lost),
 	}
+	m.Families = stat.MergeSorted(a.Families, b.Families, strings.Compare, func(x, _ string) string { return x })
+	m.Families = m.Families[:min(len(m.Families), MaxFamilies)]
 	m.Totals = stat.MergeSorted(a.Totals, b.Totals, func(x, y Total) int { return cmp.Compare(x.Rank, y.Rank) }, nil)
 	m.Hosts = stat.MergeSorted(a.Hosts, b.Hosts, func(x, y Host) int { return cmp.Compare(x.ID, y.ID) }, mergeHost)
 	m.Comms = stat.MergeSorted(a.Comms, b.Comms, func(x, y Comm) int { return cmp.Compare(x.ID, y.ID) }, mergeComm)

@@ -22,6 +22,9 @@ func one(t *rapid.T, rank, ranks int) *Profile {
 	h.First.WallNs = rapid.Uint64().Draw(t, "begun")
 	world := w.Comm(event.Comm{ID: 9, Size: uint32(ranks), Rank: int32(rank)}, "MPI_COMM_WORLD", []event.Run{{First: 0, Stride: 1, Count: uint32(ranks)}})
 	half := w.Comm(event.Comm{ID: uint64(20 + rank%2), Size: uint32(ranks / 2)}, "", []event.Run{{First: uint32(rank % 2), Stride: 2, Count: uint32(ranks / 2)}})
+	for range rapid.IntRange(0, 2).Draw(t, "declarations") {
+		w.Node(event.Node{Kind: event.NodeFamilies, Name: w.String(rapid.SampledFrom([]string{"a: 1", "b: 1", "c: 1"}).Draw(t, "declared"))})
+	}
 	thread := w.Thread(0, true)
 	now := uint64(0)
 	for range rapid.IntRange(0, 20).Draw(t, "calls") {
@@ -60,6 +63,7 @@ func TestDecodeIsTheInverseOfEncode(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, Encode(p), Encode(again))
 		require.Equal(t, p.Totals, again.Totals)
+		require.Equal(t, append([]string{}, p.Families...), append([]string{}, again.Families...))
 		require.Equal(t, len(p.Graph.Nodes), len(again.Graph.Nodes))
 	})
 }

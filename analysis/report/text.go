@@ -284,7 +284,10 @@ func sending(r *run.Run) int {
 	return n
 }
 
-// selection names the implementations to take, and what the most important choice is worth.
+// mostModels are told; the others stand in the details.
+const mostModels = 4
+
+// selection names the implementations to take, what the most important choice is worth, and models that were fitted.
 func (w *writer) selection() {
 	s := w.r.Selection
 	if s == nil {
@@ -313,7 +316,18 @@ func (w *writer) selection() {
 		text += "; any will do for " + strings.Join(any, ", ")
 	}
 	w.line("")
-	w.block("Best choice  ", "             ", strings.TrimPrefix(strings.Join(take, ", ")+"; "+text, "; "))
+	const indent = "             "
+	w.block("Best choice  ", indent, strings.TrimPrefix(strings.Join(take, ", ")+"; "+text, "; "))
+	fitted := slices.DeleteFunc(slices.Clone(s.Models), func(m run.CostModel) bool { return m.Samples == 0 })
+	title := "Models       "
+	for i, m := range fitted {
+		if i == mostModels {
+			w.block(title, indent, fmt.Sprintf("… %d more", len(fitted)-i))
+			break
+		}
+		w.block(title, indent, m.Title()+" = "+m.Text())
+		title = indent
+	}
 }
 
 // design says which computational model the run looks like, if that could be told.

@@ -42,6 +42,7 @@ func New(p *profile.Profile, names Namer) *Run {
 	}
 	parameters, wrong := setting.ParsePairs(p.Params)
 	r.Parameters = parameters
+	r.Families = append(r.Families, p.Families...)
 	for _, h := range p.Hosts {
 		r.Hosts = append(r.Hosts, Host{h.Name, int(h.Ranks), h.Cores()})
 	}

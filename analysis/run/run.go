@@ -36,6 +36,8 @@ type Run struct {
 
 	// Parameters of the run that the user gave, such as the size of the problem.
 	Parameters map[string]float64 `json:"parameters,omitempty"`
+	// Families is what the program has declared of families of its components, as parts of a file for marple select.
+	Families []string `json:"families,omitempty"`
 
 	Efficiency Efficiency `json:"efficiency"`
 	Findings   []Finding  `json:"findings"`

@@ -1,5 +1,11 @@
 package run
 
+import (
+	"fmt"
+
+	"marple/analysis/words"
+)
+
 // Selection is the assembly of component implementations that takes least, as far as is known. Times are seconds,
 // of all ranks together.
 type Selection struct {
@@ -9,6 +15,7 @@ type Selection struct {
 	Proven   bool         `json:"proven"`   // no assembly takes less
 	Bound    float64      `json:"bound"`    // no assembly can take less than this
 	Choices  []Choice     `json:"choices"`  // the best assembly
+	Models   []CostModel  `json:"models"`   // what implementations cost, as far as it is not measured
 	Core     []string     `json:"core"`     // call paths that pruning keeps, callers first
 	Others   []Assembly   `json:"others"`   // the next best
 	Quality  []Value      `json:"quality"`  // of the best assembly
@@ -32,6 +39,22 @@ type Choice struct {
 	Any            bool      `json:"any"`   // any other will do: it is not in the core, and cannot come to matter
 	Worst          float64   `json:"worst"` // more that the worst implementation would take here
 	Next           *NextBest `json:"next"`  // null: there is no other, or none within the limits
+}
+
+// CostModel says what one invocation of an implementation takes.
+type CostModel struct {
+	Implementation string  `json:"implementation"`      // family.implementation
+	Method         string  `json:"method,omitempty"`    // empty: all that have no model of their own
+	Expression     string  `json:"expression"`          // of the mean
+	Deviation      string  `json:"deviation,omitempty"` // of single invocations
+	Unit           string  `json:"unit"`
+	Share          float64 `json:"share,omitempty"` // of the invocations, of one of several modes
+	// Of models that were fitted; see marple fit.
+	Family  string                `json:"family,omitempty"`
+	Samples int                   `json:"samples,omitempty"`
+	Points  int                   `json:"points,omitempty"`
+	CVError float64               `json:"cv_error,omitempty"` // percent
+	Range   map[string][2]float64 `json:"range,omitempty"`
 }
 
 // NextBest is the best assembly without the implementation that was chosen.
@@ -102,4 +125,24 @@ type SearchMethod struct {
 	Width      int     `json:"width"`     // of the elimination; 1 for a tree
 	Assemblies float64 `json:"assemblies"`
 	Steps      int     `json:"steps"` // of branch and bound
+}
+
+// Title is what it is a model of.
+func (m CostModel) Title() string {
+	if m.Method == "" {
+		return m.Implementation
+	}
+	return m.Implementation + " " + m.Method
+}
+
+// Text is the model on one line.
+func (m CostModel) Text() string {
+	text := m.Expression + " " + m.Unit
+	if m.Share > 0 {
+		text += " in " + words.Percent(m.Share) + " of the invocations"
+	}
+	if m.Samples > 0 {
+		text += fmt.Sprintf(" (%s, %s, error %.2g %%)", m.Family, words.Count(uint64(m.Points), "point", "points"), m.CVError)
+	}
+	return text
 }

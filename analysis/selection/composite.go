@@ -87,6 +87,7 @@ func newComposite(plan *Plan, g *graph.Graph, core *prune.Core, given Sizes) (*c
 	}
 	c.compile()
 	c.walk(core.Root, nil, core, !g.Root.HasComponents())
+	c.findInstances()
 	if err := c.checkComponents(); err != nil {
 		return nil, err
 	}
@@ -149,6 +150,34 @@ func (c *composite) walk(p *prune.Node, caller *node, core *prune.Core, every bo
 	}
 	if caller.Node == p {
 		caller.own = max(0, caller.own) // children may overlap
+	}
+}
+
+// class is that of a node's component, as far as its name tells: class[instance].method.
+func (n *node) class() string {
+	if class, _, ok := strings.Cut(n.Name, "["+n.component+"]."); ok {
+		return class
+	}
+	return n.component
+}
+
+// findInstances of families whose file does not name them: components with the family's name, else those of its
+// implementations' classes.
+func (c *composite) findInstances() {
+	for _, fam := range c.plan.Families {
+		if fam.named || slices.ContainsFunc(c.nodes, func(n *node) bool { return n.component == fam.Name }) {
+			continue
+		}
+		fam.Components = nil
+		for _, n := range c.nodes {
+			ours := slices.ContainsFunc(fam.Implementations, func(i *Implementation) bool { return i.Class != "" && i.Class == n.class() })
+			if ours && c.plan.familyOf(n.component) == nil {
+				fam.Components = append(fam.Components, n.component)
+			}
+		}
+		if fam.Components == nil {
+			fam.Components = []string{fam.Name}
+		}
 	}
 }
 
@@ -349,9 +378,12 @@ func (c *composite) own(n *node, sc scenario, to *[]piece) error {
 			if i.inclusive {
 				p.mean -= n.below
 			}
+		case i.measured && i.ran(n.class()):
+		case i.measured:
+			return c.plan.file.fail(i.at, "%s: measured: yes, but what ran as %s is of class %s: expected time: or model:", i, n.Name, n.class())
 		case i.fit:
 			return c.plan.file.fail(i.at, "%s: fit: yes needs records of invocations of %s, and the run has kept none", i, n.Name)
-		case !i.measured:
+		default:
 			return c.plan.file.fail(i.at, "%s: no time for %s: expected it under methods:", i, n.Name)
 		}
 		p.term, p.entry, p.variable, p.node = n.variable, k, n.variable, n

@@ -27,6 +27,7 @@ type Plan struct {
 	Qualities    []*Quality
 	assembly     *assembly
 	fitted       []*fitted // all models that come from files
+	notes        []string  // what whoever reads the answer must know
 }
 
 // Family is implementations of which any can take another's place.
@@ -34,6 +35,7 @@ type Family struct {
 	Name            string
 	at              place
 	Components      []string // the instances, by their names in the call graph
+	named           bool     // they stand in the file
 	Bound           bool     // all instances take the same implementation
 	Implementations []*Implementation
 	sizes           Sizes
@@ -46,8 +48,8 @@ type Implementation struct {
 	family      *Family
 	// Estimates of the time of one invocation, by method; "" is for all others.
 	methods   map[string]*estimate
-	measured  bool // it is the one that ran: its time is the measured one
-	fit       bool // it is the one that ran: its model comes from the records of its invocations
+	measured  bool // it ran: where it has no model its time is the measured one
+	fit       bool // it ran: its model comes from the records of its invocations
 	inclusive bool // its time includes the components that it calls
 	layout    string
 	qualities map[string]float64
@@ -146,12 +148,21 @@ func ReadPlan(path string) (*Plan, error) {
 	return ParsePlan(path, data)
 }
 
+// unit is the name of the file's unit of time.
+func (p *Plan) unit() string {
+	for _, name := range []string{"s", "ms", "us", "ns"} {
+		if units[name] == p.Unit {
+			return name
+		}
+	}
+	return ""
+}
+
 var units = map[string]float64{"s": 1, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 
 // ParsePlan reads a file of families from memory; files that it names are read, beside it.
 func ParsePlan(path string, data []byte) (*Plan, error) {
 	f := file{path}
-	p := &Plan{file: f, Unit: 1, machine: map[string]float64{}, layouts: map[string]string{}}
 	root, err := f.body(data)
 	if err != nil {
 		return nil, err
@@ -159,7 +170,12 @@ func ParsePlan(path string, data []byte) (*Plan, error) {
 	if root == nil {
 		return nil, f.fail(place{1, 1}, `expected "families:"`)
 	}
-	err = f.object(root, "file", []field{
+	return f.plan(root)
+}
+
+func (f file) plan(root ast.Node) (*Plan, error) {
+	p := &Plan{file: f, Unit: 1, machine: map[string]float64{}, layouts: map[string]string{}}
+	err := f.object(root, "file", []field{
 		{"unit", func(n ast.Node) error {
 			s, _ := scalar(n)
 			if p.Unit = units[s]; p.Unit == 0 {
@@ -174,7 +190,7 @@ func ParsePlan(path string, data []byte) (*Plan, error) {
 				return err
 			}
 			if !filepath.IsAbs(name) {
-				name = filepath.Join(filepath.Dir(path), name)
+				name = filepath.Join(filepath.Dir(f.path), name)
 			}
 			records, err := ReadRecords(name)
 			if err != nil {
@@ -290,7 +306,7 @@ func (p *Plan) family(name string, keyNode, value ast.Node) error {
 	if len(fam.Implementations) == 0 {
 		return f.fail(fam.at, "%s: expected at least one implementation", what)
 	}
-	if len(fam.Components) == 0 {
+	if fam.named = len(fam.Components) > 0; !fam.named {
 		fam.Components = []string{name}
 	}
 	for _, component := range fam.Components {

@@ -2,6 +2,7 @@ package selection
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -9,7 +10,9 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"marple/analysis/invocation"
 	"marple/analysis/model"
+	"marple/analysis/run"
 	"marple/analysis/series"
 )
 
@@ -54,16 +57,21 @@ func (p *Plan) model(what string, to **fitted) reader {
 	}
 }
 
-// Fit models the implementations that ask for it, by the wall time of their invocations. That includes the components
-// that they call.
+// Fit models the implementations that ask for it, by the records of their invocations: the time without the components
+// that they call, where that was recorded, or else with them. One that cannot be modelled keeps its measured time,
+// where the file allows that.
 func (p *Plan) Fit(invocations []*series.Series) error {
 	fitter := &model.Fitter{}
+	response := "wall"
+	if slices.ContainsFunc(invocations, func(s *series.Series) bool { return s.Response == invocation.Exclusive }) {
+		response = invocation.Exclusive
+	}
 	for _, fam := range p.Families {
 		for _, i := range fam.Implementations {
 			for _, s := range invocations {
 				cut := strings.LastIndexByte(s.Name, '.')
-				of := cut > 0 && (s.Name[:cut] == i.Class || slices.Contains(fam.Components, s.Name[:cut]))
-				if !i.fit || !of || s.Response != "wall" {
+				if !i.fit || cut <= 0 || s.Response != response || !i.ran(s.Name[:cut]) ||
+					s.Name[:cut] != i.Class && !slices.Contains(fam.Components, s.Name[:cut]) {
 					continue
 				}
 				// Models of single call paths, or of runs with a label, are more than was asked for.
@@ -73,15 +81,24 @@ func (p *Plan) Fit(invocations []*series.Series) error {
 				if err == nil {
 					err = f.prepare(p.machine)
 				}
+				if err != nil && i.measured {
+					p.notes = append(p.notes, fmt.Sprintf("%s counts as it was measured: %v", i, err))
+					continue
+				}
 				if err != nil {
 					return p.file.fail(i.at, "%s: fit: %v", i, err)
 				}
 				i.methods[s.Name[cut+1:]] = &estimate{at: i.at, name: i.String(), fitted: f}
-				i.inclusive = true
+				i.inclusive = response == "wall"
 			}
 		}
 	}
 	return nil
+}
+
+// ran tells whether a component of this class may be the implementation: unless it is known to be another one.
+func (i *Implementation) ran(class string) bool {
+	return !slices.ContainsFunc(i.family.Implementations, func(o *Implementation) bool { return o != i && o.Class == class }) || i.Class == class
 }
 
 // pick finds the models that were asked for: one, or all modes of one.
@@ -211,3 +228,47 @@ func (f *fitted) outside(names []string) func(x []float64) string {
 
 // unit of the models' values, in seconds; 0: they do not say.
 func (f *fitted) unit() float64 { return units[f.models[0].Unit] }
+
+// digits of numbers in formulas for people.
+const digits = 5
+
+// models are all there are of implementations, in the order of the file.
+func (p *Plan) models() []run.CostModel {
+	list := []run.CostModel{}
+	for _, fam := range p.Families {
+		for _, i := range fam.Implementations {
+			for _, method := range slices.Sorted(maps.Keys(i.methods)) {
+				for _, m := range i.methods[method].describe(p) {
+					m.Implementation, m.Method = i.String(), method
+					list = append(list, m)
+				}
+			}
+		}
+	}
+	return list
+}
+
+func (e *estimate) describe(p *Plan) (list []run.CostModel) {
+	if e.fitted == nil {
+		m := run.CostModel{Expression: e.time.Round(digits).String(), Unit: p.unit()}
+		if e.deviation != nil {
+			m.Deviation = e.deviation.Round(digits).String()
+		}
+		return append(list, m)
+	}
+	for i, f := range e.fitted.models {
+		m := run.CostModel{Expression: f.Expression.Round(digits).String(), Unit: f.Unit, Family: f.Family, Samples: f.Samples, Points: f.Points,
+			CVError: f.CVError, Range: f.Range}
+		if e.fitted.unit() == 0 {
+			m.Unit = p.unit()
+		}
+		if f.Deviation != nil {
+			m.Deviation = f.Deviation.Expression.Round(digits).String()
+		}
+		if len(e.fitted.models) > 1 {
+			m.Share = e.fitted.shares[i]
+		}
+		list = append(list, m)
+	}
+	return list
+}

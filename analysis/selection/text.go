@@ -93,6 +93,15 @@ func Text(a *run.Selection) string {
 			p.line("%12s %12.6g  %s", words.Duration(x.Time), x.Value, changed(x.Changes))
 		})
 	}
+	p.table("Models of the time of one invocation", len(a.Models), func(i int) {
+		m := a.Models[i]
+		title, text := m.Title(), m.Text()
+		if words.Width(title)+words.Width(text)+3 > width {
+			p.line("  %s", title)
+			title = ""
+		}
+		p.line("  %-24s %s", title, text)
+	})
 	return p.String()
 }
 

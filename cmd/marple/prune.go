@@ -21,8 +21,8 @@ children may be missing:
 
     {"name": "rk2.Advance", "component": "rk2", "inclusive": 34411, "calls": 40, "children": [...]}
 
-With --families (see marple select) the times are modelled: at --at, for the implementations that --choose names,
-else those that ran, else the first of each family.
+With --families, --at, --records or --choose the times are modelled (see marple select): at --at, for the
+implementations that --choose names, else those that ran, else the first of each family.
 
 --format json prints the same objects without the pruned ones; of a run, times are nanoseconds of all ranks.
 With --sweep it prints a list of cores, the largest first: up_to (the greatest threshold with this core),
@@ -36,7 +36,7 @@ func pruneCommand() *cobra.Command {
 	along := c.Flags().String("sweep", "", "show what every threshold leaves: both (α = β), alpha, or beta (the other stays)")
 	c.Flags().Lookup("sweep").NoOptDefVal = string(prune.Both)
 	families, sizes := familiesFlag(c), sizeFlags(c)
-	choose := c.Flags().StringSlice("choose", nil, "with --families: implementations, such as flux=efm")
+	choose := c.Flags().StringSlice("choose", nil, "implementations, such as flux=efm, for modelled times")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
 		if err := rule.check(); err != nil {
 			return err
@@ -62,10 +62,7 @@ func pruneCommand() *cobra.Command {
 
 // pruneGraph reads a call graph, with modelled times if there are families.
 func pruneGraph(path, families string, s *sizes, choose []string) (*graph.Graph, error) {
-	if families == "" {
-		if len(s.at) > 0 || s.records != "" || len(choose) > 0 {
-			return nil, usage("--at, --records and --choose need models: give them with --families")
-		}
+	if families == "" && len(s.at) == 0 && s.records == "" && len(choose) == 0 {
 		return graph.Read(path)
 	}
 	names, err := chosen(choose)

@@ -28,6 +28,7 @@ would have done. Of each rank it says how it ended. Records stay where they are,
 		if err != nil {
 			return err
 		}
+		analysis.Choose(r, os.Getenv("MARPLE_FAMILIES"), directory)
 		if err := r.Write(directory, analysis.Report(r, directory)); err != nil {
 			fmt.Fprintf(c.ErrOrStderr(), "marple: the run cannot be kept: %v\n", err)
 		}

@@ -22,7 +22,7 @@ Problem sizes are those that were recorded: with the invocations of a run's comp
 graph's nodes ([{"calls": 3, "at": {"n": 100}}]), or with marple exec --params. What they do not say, the file
 says; --at and --records count more than both.
 
-The file of families (YAML):
+The file of families (YAML); a program may also declare parts of it, with marple_families in marple.h:
 
     unit: ms                           # of all times here and in a JSON call graph: s, ms, us, ns
     sizes: {n: 1000, x: {from: 1, to: 10}, q: [10, 20, 20]}   # a value, a range, or values that were met
@@ -30,7 +30,8 @@ The file of families (YAML):
     machine: {clock: 2.8}              # parameters that are the machine's
     families:
       flux:
-        components: [flux1, flux2]     # its instances in the call graph; preset: the family's name
+        components: [flux1, flux2]     # its instances in the call graph; preset: the family's name, or
+                                       # components of its implementations' classes
         bound: yes                     # preset: all instances take the same implementation
         implementations:
           efm:
@@ -41,9 +42,10 @@ The file of families (YAML):
             methods: {compute: {time: 2*n}}   # instead of time, or where a method differs
             inclusive: no              # yes: time includes the components it calls
             measured: no               # yes: it is the one that ran, and its time is the measured one
-            fit: no                    # yes: it is the one that ran; model the records of its invocations
+            fit: no                    # yes: it is the one that ran; model the records of its invocations.
+                                       # With measured: yes, unless there are too few
             layout: rows
-            class: EFMFlux             # for scripts
+            class: EFMFlux             # for scripts; and what ran as another one's class, did not run as this
             qualities: {accuracy: 0.7}
           godunov: {time: 0.315*q, layout: columns, qualities: {accuracy: 0.95}}
     interactions:                      # beside both sides' own time, for each call
@@ -63,12 +65,12 @@ The file of families (YAML):
 Expressions know + - * / ^, exp, log, log2, log10, sqrt, min, max, if(condition, then, else).
 
 --format json prints an object with the fields of "selection" in the schema that marple report --schema prints:
-time (expected, seconds), fixed and pruned (parts of it that were measured), proven, bound, choices, core, others
-(the next best, and what they change), fronts, across (the best by the value of the only range), quality, spread,
-ranges, notes, method and duration.`
+time (expected, seconds), fixed and pruned (parts of it that were measured), proven, bound, choices, core, models,
+others (the next best, and what they change), fronts, across (the best by the value of the only range), quality,
+spread, ranges, notes, method and duration.`
 
 func selectCommand() *cobra.Command {
-	c := &cobra.Command{Use: "select GRAPH --families FILE", Short: "Choose the implementations that take least time", Args: oneGraph, Long: selectHelp}
+	c := &cobra.Command{Use: "select GRAPH", Short: "Choose the implementations that take least time", Args: oneGraph, Long: selectHelp}
 	as := format(c, "text", "json")
 	q := selection.Question{}
 	families, sizes, rule := familiesFlag(c), sizeFlags(c), thresholds(c)
@@ -95,7 +97,7 @@ func selectCommand() *cobra.Command {
 	}
 	c.RunE = func(c *cobra.Command, arguments []string) error {
 		if *members {
-			plan, err := readPlan(*families)
+			plan, err := readPlan(*families, nil)
 			if err != nil {
 				return err
 			}
@@ -147,7 +149,7 @@ func selectCommand() *cobra.Command {
 }
 
 func familiesFlag(c *cobra.Command) *string {
-	return c.Flags().String("families", "", "file of families (YAML)")
+	return c.Flags().String("families", "", "file of families, in YAML (preset: what the program has declared)")
 }
 
 // sizes are --at and --records.
@@ -163,11 +165,12 @@ func sizeFlags(c *cobra.Command) *sizes {
 	return s
 }
 
-func readPlan(families string) (*selection.Plan, error) {
-	if families == "" {
-		return nil, usage("--families: which file? See marple select --help for what it says")
+// readPlan reads the file of families or, if there is none, what the program has declared.
+func readPlan(families string, declared []string) (*selection.Plan, error) {
+	if families == "" && len(declared) == 0 {
+		return nil, usage("--families: expected a file of models; marple select --help tells what it says")
 	}
-	return selection.ReadPlan(families)
+	return selection.PlanOf(families, declared)
 }
 
 func readQuestion(path, families string, s *sizes) (g *graph.Graph, p *selection.Plan, given selection.Sizes, err error) {
@@ -176,10 +179,10 @@ func readQuestion(path, families string, s *sizes) (g *graph.Graph, p *selection
 			return nil, nil, given, usage("--at: %v", err)
 		}
 	}
-	if p, err = readPlan(families); err != nil {
+	if g, err = graph.Read(path); err != nil {
 		return nil, nil, given, err
 	}
-	if g, err = graph.Read(path); err != nil {
+	if p, err = readPlan(families, g.Families); err != nil {
 		return nil, nil, given, err
 	}
 	invocations, err := selection.Invocations(path)

@@ -75,6 +75,7 @@ struct marple_hooks {
     /* Returns the token. */
     uint64_t (*invocation_begin)(struct marple_method *method, const char *context);
     void (*invocation_end)(uint64_t token, const struct marple_value *values, uint32_t count);
+    void (*families)(const char *declaration);
 };
 
 #define MARPLE_HOOKS "marple_hooks_1"
@@ -85,7 +86,7 @@ struct marple_hooks {
 
 MARPLE_INLINE const struct marple_hooks *marple_find_hooks(void)
 {
-    static const struct marple_hooks none = {0, 0, 0, 0, 0};
+    static const struct marple_hooks none = {0, 0, 0, 0, 0, 0};
     static const struct marple_hooks *found;
     const struct marple_hooks *table = __atomic_load_n(&found, __ATOMIC_RELAXED);
     if (!table) {
@@ -161,6 +162,22 @@ MARPLE_INLINE void marple_quality(struct marple_invocation *call, const char *na
     struct marple_value *value = marple_next_value(call, name, MARPLE_QUALITY);
     if (value)
         value->as.real = real;
+}
+
+/*
+ * Declares which components can take each other's place, in the form of a file of families or of a part of one (see
+ * marple select --help), of at most 1023 bytes. What several say is joined. An implementation may declare itself:
+ *
+ *     marple_families("families: {flux: {implementations: {efm: {class: EFMFlux, fit: yes}}}}");
+ *
+ * and others that are known of: {godunov: {class: GodunovFlux, time: 0.315e-6*q}}. When the program ends, the report
+ * says which to take. A file that is given as the setting `families` counts instead.
+ */
+MARPLE_INLINE void marple_families(const char *declaration)
+{
+    const struct marple_hooks *hooks = marple_find_hooks();
+    if (MARPLE_HAS(hooks, families))
+        hooks->families(declaration);
 }
 
 #ifdef __cplusplus

@@ -88,6 +88,9 @@ private:
     marple_invocation call_;
 };
 
+/* Declares families of components that can take each other's place; see marple_families. */
+inline void families(const char *declaration) noexcept { marple_families(declaration); }
+
 /* The methods of a component, or of an instance of it, as a generated proxy has them. */
 template <std::size_t N> class methods {
 public:

@@ -43,5 +43,13 @@ families:
 		require.True(t, r.reported())
 		require.Contains(t, r.stderr, "implementations were not chosen")
 		require.NotContains(t, r.stderr, "Best choice")
+
+		// What the parts of a program declare is joined, from all ranks, and can be asked again later.
+		r = c.run(t, mpi.launch(2, artifact(t, "marple"), "exec", "--out", "declared", "--", program, "declare")...)
+		require.Zero(t, r.code)
+		require.Contains(t, r.stderr, "\nBest choice  A: A2")
+		r = c.run(t, artifact(t, "marple"), "select", "declared", "--limit", "accuracy>=0.9")
+		require.Zero(t, r.code, r.stderr)
+		require.Regexp(t, `(?m)^A +A1 `, r.stdout)
 	})
 }

@@ -50,6 +50,7 @@ type Graph struct {
 	Unit float64
 	// Parameters of the whole run, such as the size of the problem, that were recorded with it.
 	Parameters map[string]float64
+	Families   []string // what the program has declared of its components
 	Notes      []string // what of the source is not in it
 }
 
@@ -78,7 +79,7 @@ func FromRun(r *run.Run) (*Graph, error) {
 	if root == nil {
 		return nil, errNoGraph
 	}
-	g := &Graph{Root: fromRun(root), Unit: 1e-9, Parameters: r.Parameters}
+	g := &Graph{Root: fromRun(root), Unit: 1e-9, Parameters: r.Parameters, Families: r.Families}
 	for _, others := range r.CallGraph[1:] {
 		if others.Inclusive.Sum > 0 {
 			g.Notes = append(g.Notes, "what other threads did is not in this call graph")
