@@ -46,6 +46,10 @@ or MARPLE_CONFIG (keep-raw: on). A flag counts more than a variable, a variable 
 			complete(c, s.Key, s.Choices)
 		}
 	}
+	c.Flags().StringVar(values["params"], "param", "", "") // as marple fit calls it
+	if err := c.Flags().MarkHidden("param"); err != nil {
+		panic(err)
+	}
 	config := c.Flags().String("config", "", "YAML file of settings")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
 		file := *config
@@ -64,7 +68,7 @@ or MARPLE_CONFIG (keep-raw: on). A flag counts more than a variable, a variable 
 			if v, ok := os.LookupEnv(s.Variable()); ok {
 				set[s.Key] = v
 			}
-			if c.Flags().Changed(s.Key) {
+			if c.Flags().Changed(s.Key) || s.Key == "params" && c.Flags().Changed("param") {
 				set[s.Key] = *values[s.Key]
 				if err := s.Check(set[s.Key]); err != nil {
 					return usage("--%v", err)

@@ -6,15 +6,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/parquet-go/parquet-go"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
 	"marple/analysis"
 	"marple/analysis/analysistest"
 	"marple/analysis/diagnosis"
+	"marple/analysis/invocation"
 	"marple/analysis/run"
 	"marple/analysis/selection"
 )
@@ -34,7 +37,11 @@ func TestScripts(t *testing.T) {
 			if err := os.Mkdir(directory, 0o777); err != nil {
 				return err
 			}
-			return storeRun(directory)
+			if err := storeRun(directory); err != nil {
+				return err
+			}
+			e.Setenv("VALIDATION", e.WorkDir)
+			return storeValidation(e.WorkDir)
 		},
 	})
 }
@@ -72,6 +79,56 @@ func storeRun(directory string) error {
 	})
 	diagnosis.Conclude(r)
 	return r.Write(directory, analysis.Report(r, directory))
+}
+
+// storeValidation keeps runs of the application of N. Trebon's thesis (chapter VI): a driver calls A and B, which take
+// the time their implementations are known by, and C and D inside them, which are insignificant.
+func storeValidation(directory string) error {
+	cost := map[string]func(x float64) float64{
+		"A1": func(x float64) float64 { return 2 * x }, "A2": func(x float64) float64 { return x * x },
+		"B1": func(x float64) float64 { return x * x * x }, "B2": func(x float64) float64 { return 2 * x * x },
+	}
+	for _, v := range []struct{ name, a, b, at string }{
+		{"first", "A1", "B1", "0.5 1 1.5 2 2.5 3 3.5 4"}, {"second", "A2", "B2", "0.5 1 1.5 2 2.5 3 3.5 4"},
+		{"below", "A1", "B1", "0.4 0.7 1 1.3 1.6"}, {"above", "A1", "B1", "2.5 3 3.5"}, {"mixed", "A1", "B1", "0.5 1 1.5 3 3.5 4"},
+	} {
+		var records []invocationRow
+		r := analysistest.Run(1, 1, func(r *analysistest.Rank) {
+			r.Invoke("Driver", "", "go", func() {
+				for _, text := range strings.Fields(v.at) {
+					x, _ := strconv.ParseFloat(text, 64)
+					for _, one := range []struct{ component, class, inside string }{{"A", v.a, "C"}, {"B", v.b, "D"}} {
+						took := cost[one.class](x)
+						r.Invoke(one.component, "", "go", func() {
+							r.Compute(uint64(took * 1e9))
+							r.Invoke(one.inside, "", "go", func() { r.Compute(1_000_000) })
+						})
+						records = append(records, invocationRow{one.component, "go", took + 0.001, took, &x},
+							invocationRow{one.inside, "go", 0.001, 0.001, nil})
+					}
+				}
+			})
+		})
+		path := filepath.Join(directory, v.name)
+		if err := os.Mkdir(path, 0o777); err != nil {
+			return err
+		}
+		if err := r.Write(path, analysis.Report(r, path)); err != nil {
+			return err
+		}
+		if err := parquet.WriteFile(filepath.Join(path, invocation.File), records); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type invocationRow struct {
+	Component string   `parquet:"component,dict"`
+	Method    string   `parquet:"method,dict"`
+	Wall      float64  `parquet:"wall"`
+	Exclusive float64  `parquet:"exclusive"`
+	X         *float64 `parquet:"x,optional"`
 }
 
 // The file of families in the help of select is one that can be read.
