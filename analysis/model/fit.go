@@ -500,26 +500,19 @@ func (f *Fitter) fitForm(m *Model, cells []cell, o Options) error {
 		exponent = 1
 	}
 	p.weigh(relative(p.mean, exponent))
-	start := make([]float64, len(names))
-	for i := range start {
-		start[i] = 1
+	v, err := pursue(p, o.Form, names)
+	if err != nil {
+		return err
 	}
-	var v *curve
 	for range 3 {
-		var err error
-		if v, err = newCurve(p, o.Form, names, start); err != nil {
-			return err
-		}
-		start = v.c
 		fitted := make([]float64, p.points())
 		for i, x := range p.d.x {
 			fitted[i] = v.at(x)
 		}
 		p.weigh(relative(fitted, exponent))
-	}
-	v, err := newCurve(p, o.Form, names, start)
-	if err != nil {
-		return err
+		if v, err = newCurve(p, o.Form, names, v.c); err != nil {
+			return err
+		}
 	}
 	v.exact = v.tidy(p)
 	if err := f.spread(m, p, v, exponent); err != nil {

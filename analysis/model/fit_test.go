@@ -402,6 +402,30 @@ func TestAFormCanBeGiven(t *testing.T) {
 }
 
 // Thousands of different points are thinned for the search and all used for the fit.
+// Coefficients in powers, exponentials and conditions are found from whatever they are.
+func TestFormsThatAreNotLinear(t *testing.T) {
+	r := random(7)
+	sizes := []float64{1000, 2000, 4000, 8000, 16000, 32000}
+	for text, truth := range map[string]func(x float64) float64{
+		"a + b*n^c":                             func(x float64) float64 { return 0.5 + 2e-7*math.Pow(x, 1.4) },
+		"a*exp(b*n) + c":                        func(x float64) float64 { return 3*math.Exp(x/9000) + 40 },
+		"a - b*exp(-n/c)":                       func(x float64) float64 { return 50 - 45*math.Exp(-x/6000) },
+		"a*n/(b + n)":                           func(x float64) float64 { return 700 * x / (5500 + x) },
+		"if(n < limit, a*n, a*n + b*(n-limit))": func(x float64) float64 { return 0.01*x + 0.05*max(0, x-6000) },
+	} {
+		form, err := formula.Parse(text)
+		require.NoError(t, err)
+		for _, noise := range []float64{0, 0.01} {
+			s := measure(sizes, 5, func(x float64) float64 { return truth(x) * (1 + noise*r.NormFloat64()) })
+			m := fit(t, s, model.Options{Form: form})
+			require.Less(t, m.SMAPE, 100*noise+1e-4, "%s with noise %v: %s", text, noise, m.Expression)
+			for _, x := range []float64{3000, 24000} {
+				require.InEpsilon(t, truth(x), predict(t, m, x).Mean, 2*noise+1e-4, "%s with noise %v: %s", text, noise, m.Expression)
+			}
+		}
+	}
+}
+
 func TestManyPoints(t *testing.T) {
 	r := random(12)
 	s := &model.Samples{Parameters: []string{"n"}}

@@ -14,13 +14,13 @@ const (
 
 const style = `<style>
 svg { font: 13px system-ui, sans-serif; color: #1c1c1c; background: #fff }
-.c0 { --c: #0b62a4 } .c1 { --c: #c4501b } .c2 { --c: #2a7d3f } .c3 { --c: #7a3e9d } .c4 { --c: #8a6d00 } .c5 { --c: #a3195b }
+.c0 { color: #0b62a4 } .c1 { color: #c4501b } .c2 { color: #2a7d3f } .c3 { color: #7a3e9d } .c4 { color: #8a6d00 } .c5 { color: #a3195b }
 text { fill: currentColor } .title { font-weight: 600 } .axis { stroke: currentColor; fill: none } .grid { stroke: currentColor; opacity: .12 }
 .point { fill: currentColor; opacity: .45 } .out { fill: none; stroke: currentColor; opacity: .7 }
-.curve { stroke: var(--c); fill: none; stroke-width: 2 } .beyond { stroke-dasharray: 6 5 } .band { fill: var(--c); opacity: .15 }
-.key { fill: var(--c) }
+.curve { stroke: currentColor; fill: none; stroke-width: 2 } .beyond { stroke-dasharray: 6 5 } .band { fill: currentColor; opacity: .15 }
+.key { fill: currentColor }
 @media (prefers-color-scheme: dark) { svg { color: #e4e4e4; background: #17191c }
-.c0 { --c: #6db3f2 } .c1 { --c: #ff9a66 } .c2 { --c: #7fd694 } .c3 { --c: #cfa0ee } .c4 { --c: #e3c455 } .c5 { --c: #ff8abf } }
+.c0 { color: #6db3f2 } .c1 { color: #ff9a66 } .c2 { color: #7fd694 } .c3 { color: #cfa0ee } .c4 { color: #e3c455 } .c5 { color: #ff8abf } }
 </style>
 `
 

@@ -89,7 +89,14 @@ func (w *writer) model(m *model.Model) {
 	}
 	w.block("", "  ", title)
 	const first, rest = "  %-14s ", "                 "
-	row := func(name, text string) { w.block(fmt.Sprintf(first, name), rest, text) }
+	row := func(name, text string) {
+		title := fmt.Sprintf(first, name)
+		if words.Width(title) > words.Width(rest) {
+			w.line("%s", title)
+			title = rest
+		}
+		w.block(title, rest, text)
+	}
 	if m.Expression == nil {
 		row("no model", m.Reason)
 		w.leftOut(m, row)

@@ -119,6 +119,9 @@ func (f *fitFlags) run(c *cobra.Command, arguments []string) error {
 		if err != nil {
 			return err
 		}
+		for _, m := range d.Models {
+			m.Predictions = nil // somebody else's
+		}
 		fitted = [][]*model.Model{f.named(d.Models)}
 	} else {
 		if sources, err = f.read(arguments); err != nil {
@@ -387,7 +390,14 @@ func (f *fitFlags) write(models []*model.Model) error {
 	if f.out == "" {
 		return nil
 	}
-	good := slices.DeleteFunc(slices.Clone(models), func(m *model.Model) bool { return m.Expression == nil })
+	var good []*model.Model
+	for _, m := range models {
+		if m.Expression != nil {
+			one := *m
+			one.Predictions = nil
+			good = append(good, &one)
+		}
+	}
 	var data []byte
 	var err error
 	switch {
