@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"marple/analysis/analysistest"
-	"marple/analysis/invocation"
 )
 
 // At the end of a run, implementations are chosen if families are configured; if they cannot be, the report says
@@ -69,7 +68,7 @@ func TestChooseFromRecords(t *testing.T) {
 	})
 	require.Len(t, r.Families, 2)
 	directory := t.TempDir()
-	file, err := os.Create(filepath.Join(directory, invocation.File))
+	file, err := os.Create(filepath.Join(directory, "invocations.parquet"))
 	require.NoError(t, err)
 	type record struct {
 		Component string  `parquet:"component,dict"`

@@ -1,7 +1,7 @@
 // Package invocation reads the records of component invocations that a run keeps: one row per invocation, in
 // Parquet. It is the only place that knows the file's columns.
 //
-// It may use series, words and parquet-go; it holds no state.
+// It may use series and parquet-go; it holds no state.
 //
 // Invariant: a file of any content is read or refused; a column that is neither known nor numbers is ignored.
 package invocation
@@ -18,7 +18,6 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"marple/analysis/series"
-	"marple/analysis/words"
 )
 
 // File is the records' name in a run directory.
@@ -28,15 +27,11 @@ const File = "invocations.parquet"
 const (
 	component = "component"
 	method    = "method"
-	path      = "path"    // call path, for components that are called from several places
-	overlap   = "overlap" // time outside MPI while operations were in flight
-	// Exclusive is the wall time without what other components took that were called meanwhile.
-	Exclusive = "exclusive"
-	quality   = "quality:" // begins the name of what a result was worth, which is no parameter
+	path      = "path" // call path, for components that are called from several places
 )
 
 var (
-	responses = []string{"wall", "mpi", "compute", Exclusive}
+	responses = []string{"wall", "mpi", "compute"}
 	// administration says who made an invocation and when, which no cost depends on.
 	administration = []string{"rank", "thread", "instance", "start", "end", "id", "node", "parent", "depth", "run"}
 )
@@ -73,8 +68,8 @@ type column struct {
 }
 
 type layout struct {
-	component, method, path, overlap int // leaf, -1 if there is none
-	responses, parameters            []column
+	component, method, path int // leaf, -1 if there is none
+	responses, parameters   []column
 }
 
 func read(r io.ReaderAt, size int64, choice series.Choice) ([]*series.Series, error) {
@@ -89,7 +84,7 @@ func read(r io.ReaderAt, size int64, choice series.Choice) ([]*series.Series, er
 	if file.NumRows() > series.MaxSamples {
 		return nil, fmt.Errorf("%d invocations: at most %d can be read", file.NumRows(), series.MaxSamples)
 	}
-	c := collector{layout: l, choice: choice, found: map[string]*series.Series{}, overlapping: map[string]uint64{}}
+	c := collector{layout: l, choice: choice, found: map[string]*series.Series{}}
 	rows := make([]parquet.Row, 256)
 	for _, group := range file.RowGroups() {
 		if err := c.group(group, rows); err != nil {
@@ -98,17 +93,13 @@ func read(r io.ReaderAt, size int64, choice series.Choice) ([]*series.Series, er
 	}
 	for _, s := range c.list {
 		dropEmpty(s)
-		if n := c.overlapping[s.Name]; n > 0 {
-			s.Notes = append(s.Notes, fmt.Sprintf("in %s, operations were in flight during the computation: communication and computation overlap, "+
-				"so that models of both do not add up", words.Count(n, "invocation", "invocations")))
-		}
 	}
 	return c.list, nil
 }
 
 // arrange finds the columns.
 func arrange(schema *parquet.Schema, choice series.Choice) (layout, error) {
-	l := layout{-1, -1, -1, -1, nil, nil}
+	l := layout{-1, -1, -1, nil, nil}
 	leaf, names := 0, []string{}
 	for _, field := range schema.Fields() {
 		if !field.Leaf() || field.Repeated() {
@@ -126,9 +117,6 @@ func arrange(schema *parquet.Schema, choice series.Choice) (layout, error) {
 			l.method = index
 		case name == path:
 			l.path = index
-		case name == overlap && number:
-			l.overlap = index
-		case strings.HasPrefix(name, quality):
 		case slices.Contains(responses, name) && number:
 			l.responses = append(l.responses, column{name, index})
 		case number && !slices.Contains(administration, name) && len(name) <= 128:
@@ -183,11 +171,10 @@ func isNumber(k parquet.Kind) bool {
 
 type collector struct {
 	layout
-	choice      series.Choice
-	found       map[string]*series.Series
-	list        []*series.Series
-	overlapping map[string]uint64 // invocations of a method during which operations were in flight
-	row         int
+	choice series.Choice
+	found  map[string]*series.Series
+	list   []*series.Series
+	row    int
 }
 
 func (c *collector) group(group parquet.RowGroup, buffer []parquet.Row) error {
@@ -222,9 +209,6 @@ func (c *collector) add(row parquet.Row) error {
 	name := text(values, c.component)
 	if m := text(values, c.method); m != "" {
 		name += "." + m
-	}
-	if c.overlap >= 0 && number(values[c.overlap]) > 0 {
-		c.overlapping[name]++
 	}
 	place := text(values, c.path)
 	x := make([]float64, len(c.parameters))

@@ -68,34 +68,6 @@ func TestInvocations(t *testing.T) {
 	require.EqualError(t, err, path+`: no parameter "n"; there are Q, accuracy`)
 }
 
-// Records say how long the component itself worked, whether communication went on meanwhile, and how good the
-// result was: none of it is a parameter.
-func TestWhatIsNoParameter(t *testing.T) {
-	var b bytes.Buffer
-	type row struct {
-		Component string  `parquet:"component"`
-		Method    string  `parquet:"method"`
-		Wall      float64 `parquet:"wall"`
-		Exclusive float64 `parquet:"exclusive"`
-		Overlap   float64 `parquet:"overlap"`
-		Accuracy  float64 `parquet:"quality:accuracy"`
-		Q         float64 `parquet:"q"`
-	}
-	w := parquet.NewGenericWriter[row](&b)
-	_, err := w.Write([]row{{"flux", "go", 3, 1, 0.5, 0.9, 10}, {"flux", "go", 3, 1, 0, 0.9, 20}, {"states", "go", 3, 1, 0, 0.9, 20}})
-	require.NoError(t, err)
-	require.NoError(t, w.Close())
-	list, err := read(bytes.NewReader(b.Bytes()), int64(b.Len()), series.Choice{})
-	require.NoError(t, err)
-	require.Len(t, list, 4)
-	require.Equal(t, []string{"wall", Exclusive}, []string{list[0].Response, list[1].Response})
-	require.Equal(t, []string{"q"}, list[1].Parameters)
-	require.Equal(t, []float64{1, 1}, list[1].Y)
-	require.Len(t, list[1].Notes, 1)
-	require.Contains(t, list[1].Notes[0], "in 1 invocation, operations were in flight")
-	require.Empty(t, list[3].Notes)
-}
-
 func TestForeignFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), File)
 	require.NoError(t, os.WriteFile(path, []byte("PAR1 is not enough"), 0o600))
@@ -105,7 +77,7 @@ func TestForeignFiles(t *testing.T) {
 	require.NoError(t, parquet.Write(&b, []struct{ A, B int }{{1, 2}}))
 	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
 	_, err = Read(path, series.Choice{})
-	require.ErrorContains(t, err, "no columns component and wall, mpi, compute, exclusive; there are A, B")
+	require.ErrorContains(t, err, "no columns component and wall, mpi, compute; there are A, B")
 }
 
 // A damaged file is refused or read, and nothing crashes.

@@ -62,7 +62,7 @@ min, max, floor, ceil, if(condition, then, else), parameters and machine paramet
 	fl.StringVar(&f.model, "model", "", "use this model file instead of fitting")
 	fl.StringVarP(&f.out, "output", "o", "", "write the models to this file (.json, .mml)")
 	fl.StringVar(&f.plot, "plot", "", "draw points, curve and band into this SVG file; - draws in the terminal")
-	fl.StringSliceVar(&f.responses, "response", nil, "what to model: columns of a CSV file; time, mpi or compute of runs; wall, mpi, compute or exclusive of invocations")
+	fl.StringSliceVar(&f.responses, "response", nil, "what to model: columns of a CSV file; time, mpi or compute of runs; wall, mpi or compute of invocations")
 	fl.StringSliceVar(&f.parameters, "param", nil, "parameters to model it by (preset: all)")
 	fl.StringSliceVar(&f.by, "by", nil, "columns of a CSV file whose values get models of their own")
 	fl.StringVar(&f.name, "name", "", "only what has this in its name")

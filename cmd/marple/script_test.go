@@ -17,7 +17,6 @@ import (
 	"marple/analysis"
 	"marple/analysis/analysistest"
 	"marple/analysis/diagnosis"
-	"marple/analysis/invocation"
 	"marple/analysis/run"
 	"marple/analysis/selection"
 )
@@ -100,11 +99,10 @@ func storeValidation(directory string) error {
 					for _, one := range []struct{ component, class, inside string }{{"A", v.a, "C"}, {"B", v.b, "D"}} {
 						took := cost[one.class](x)
 						r.Invoke(one.component, "", "go", func() {
-							r.Compute(uint64(took * 1e9))
+							r.Compute(uint64(took*1e9) - 1_000_000)
 							r.Invoke(one.inside, "", "go", func() { r.Compute(1_000_000) })
 						})
-						records = append(records, invocationRow{one.component, "go", took + 0.001, took, &x},
-							invocationRow{one.inside, "go", 0.001, 0.001, nil})
+						records = append(records, invocationRow{one.component, "go", took, &x}, invocationRow{one.inside, "go", 0.001, nil})
 					}
 				}
 			})
@@ -116,7 +114,7 @@ func storeValidation(directory string) error {
 		if err := r.Write(path, analysis.Report(r, path)); err != nil {
 			return err
 		}
-		if err := parquet.WriteFile(filepath.Join(path, invocation.File), records); err != nil {
+		if err := parquet.WriteFile(filepath.Join(path, "invocations.parquet"), records); err != nil {
 			return err
 		}
 	}
@@ -127,7 +125,6 @@ type invocationRow struct {
 	Component string   `parquet:"component,dict"`
 	Method    string   `parquet:"method,dict"`
 	Wall      float64  `parquet:"wall"`
-	Exclusive float64  `parquet:"exclusive"`
 	X         *float64 `parquet:"x,optional"`
 }
 
