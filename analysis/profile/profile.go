@@ -171,7 +171,7 @@ func FromProcess(p *event.Process) *Profile {
 	profile.Lost.Paths, profile.Lost.Comms, profile.Lost.Strings = h.NodesLost, h.CommsLost, h.StringsLost
 	profile.Lost.Members, profile.Lost.Threads, profile.Lost.Requests = h.MembersLost, h.ThreadsLost, h.RequestsLost
 	profile.Lost.Statuses = h.StatusesLost
-	total.balance(&profile.Graph)
+	total.Balance(&profile.Graph)
 	profile.Totals = []Total{total}
 	return profile
 }
@@ -197,8 +197,8 @@ func (l *Lost) add(t event.Thread) {
 	l.InMPIHooks += t.InMPIHook
 }
 
-// balance adds up the graph of one rank by what its time was spent on.
-func (t *Total) balance(g *callgraph.Graph) {
+// Balance adds up the graph of one rank by what its time was spent on.
+func (t *Total) Balance(g *callgraph.Graph) {
 	paused := map[callgraph.ID]bool{}
 	for i := range g.Nodes {
 		if n := &g.Nodes[i]; n.Kind == callgraph.KindPhase && n.Level == 0 {
@@ -329,11 +329,12 @@ func (c *comms) pairs(rank int32) []Peer {
 		peer.Rank = rank
 		list = append(list, *peer)
 	}
-	sortPeers(list)
+	SortPeers(list)
 	return list
 }
 
-func sortPeers(list []Peer) { slices.SortFunc(list, largestPeer) }
+// SortPeers puts a list into the order that Merge needs.
+func SortPeers(list []Peer) { slices.SortFunc(list, largestPeer) }
 
 func (p Peer) volume() uint64 { return p.Bytes[0] + p.Bytes[1] + p.Bytes[2] + p.Bytes[3] }
 

@@ -159,7 +159,7 @@ func TestPeersAreBounded(t *testing.T) {
 			p.Peers = append(p.Peers, peer)
 		}
 		p.Pairs = 6000
-		sortPeers(p.Peers)
+		SortPeers(p.Peers)
 		return p
 	}
 	a := Merge(Merge(profile(0), profile(1)), Merge(profile(2), profile(3)))

@@ -84,9 +84,12 @@ func (w *writer) head() {
 	for _, h := range r.Hosts {
 		cores += h.Cores
 	}
-	w.line("Marple: %s, %s on %s with %s, %s", r.Program, words.Count(uint64(r.Ranks), "rank", "ranks"),
-		words.Count(uint64(len(r.Hosts)), "host", "hosts"), words.Count(uint64(cores), "core", "cores"),
-		words.Duration(float64(r.WallNs)/1e9))
+	with := ""
+	if cores > 0 { // unknown in profiles of other tools
+		with = " with " + words.Count(uint64(cores), "core", "cores")
+	}
+	w.line("Marple: %s, %s on %s%s, %s", r.Program, words.Count(uint64(r.Ranks), "rank", "ranks"),
+		words.Count(uint64(len(r.Hosts)), "host", "hosts"), with, words.Duration(float64(r.WallNs)/1e9))
 	w.line("%s", strings.Repeat("─", width))
 }
 

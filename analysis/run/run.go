@@ -191,7 +191,23 @@ type Node struct {
 	OffCore   uint64     `json:"off_core_ns,omitempty"` // mpi: within; gap: beside the time itself
 	Blocked   uint64     `json:"blocked_ns,omitempty"`
 	Sizes     []Size     `json:"sizes,omitempty"`
+	Metrics   []Metric   `json:"metrics,omitempty"` // by name
 	Children  []*Node    `json:"children,omitempty"`
+}
+
+// Metric is a quantity other than time, such as a hardware counter's, on a call path. It is added up over ranks.
+type Metric struct {
+	Name      string       `json:"name"`
+	Exclusive float64      `json:"exclusive"`
+	Inclusive float64      `json:"inclusive"`
+	PerRank   []RankMetric `json:"per_rank"` // up to 64 ranks all, beyond that the largest 8
+}
+
+// RankMetric is one rank's share of a metric.
+type RankMetric struct {
+	Rank      int32   `json:"rank"`
+	Exclusive float64 `json:"exclusive"`
+	Inclusive float64 `json:"inclusive"`
 }
 
 // Inlined is a function whose code the compiler has put into its caller's, and where it was called there.

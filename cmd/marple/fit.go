@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"marple/analysis"
 	"marple/analysis/formula"
 	"marple/analysis/invocation"
 	"marple/analysis/model"
@@ -229,7 +230,7 @@ func (f *fitFlags) read(paths []string) ([]*series.Series, error) {
 
 // readRun gives what one run has: invocations of components, MPI functions by message size.
 func (f *fitFlags) readRun(path string) ([]*series.Series, error) {
-	r, err := run.Read(path)
+	r, err := analysis.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +256,7 @@ func (f *fitFlags) readRun(path string) ([]*series.Series, error) {
 func (f *fitFlags) readRuns(paths []string) ([]*series.Series, error) {
 	var runs []*run.Run
 	for _, path := range paths {
-		r, err := run.Read(path)
+		r, err := analysis.Open(path)
 		if err != nil {
 			return nil, err
 		}

@@ -43,7 +43,11 @@ func complete(c *cobra.Command, flag string, values []string) {
 
 func reportCommand() *cobra.Command {
 	c := &cobra.Command{Use: "report RUN", Short: "Print the report of a run again", Args: oneRun,
-		Long: "Prints the report of a run directory. --format json prints everything that is known of the run; its fields are\ndescribed by the JSON Schema that --schema prints."}
+		Long: `Prints the report of a run directory. --format json prints everything that is known of the run; its fields are
+described by the JSON Schema that --schema prints.
+
+RUN may also be a directory of TAU profiles (profile.0.0.0, or MULTI__TIME/profile.0.0.0 and the same of other
+metrics), here and in the other commands: they are diagnosed as far as profiles allow.`}
 	as := format(c, "text", "json")
 	schema := c.Flags().Bool("schema", false, "print the JSON Schema of --format json and of run.json")
 	c.Args = func(c *cobra.Command, arguments []string) error {
@@ -57,7 +61,7 @@ func reportCommand() *cobra.Command {
 			_, err := c.OutOrStdout().Write(run.SchemaJSON())
 			return err
 		}
-		r, err := run.Read(arguments[0])
+		r, err := analysis.Open(arguments[0])
 		if err != nil {
 			return err
 		}
@@ -95,7 +99,7 @@ are called, unless they are compiled with -finstrument-functions or marked as re
 		if *least < 0 || *least > 100 {
 			return usage("--least: %v: expected a percentage from 0 to 100", *least)
 		}
-		r, err := run.Read(arguments[0])
+		r, err := analysis.Open(arguments[0])
 		if err != nil {
 			return err
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/goccy/go-json"
 	"github.com/spf13/cobra"
 
+	"marple/analysis"
 	"marple/analysis/report"
-	"marple/analysis/run"
 )
 
 func waitsCommand() *cobra.Command {
@@ -15,12 +15,12 @@ func waitsCommand() *cobra.Command {
 		Long: "Prints the wait states of a run: how long ranks waited for each other, in which calls, which paths of the ranks\nthat were waited for caused it, and the critical path. --format json prints the field \"waits\" of run.json."}
 	as := format(c, "text", "json")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
-		r, err := run.Read(arguments[0])
+		r, err := analysis.Open(arguments[0])
 		if err != nil {
 			return err
 		}
 		if r.Waits == nil {
-			return fmt.Errorf("%s: wait states are not known: the run kept no logs (setting log), had one rank, or did not finish", arguments[0])
+			return fmt.Errorf("%s: wait states are not known: the run kept no logs (setting log), had one rank, did not finish, or is a TAU profile", arguments[0])
 		}
 		if *as == "json" {
 			data, err := json.MarshalIndent(r.Waits, "", " ")

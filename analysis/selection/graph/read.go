@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"marple/analysis/run"
+	"marple/analysis/tauprofile"
 )
 
 var errNoGraph = errors.New("the run has no call graph")
@@ -18,7 +19,7 @@ var errNoGraph = errors.New("the run has no call graph")
 // with the path, and for JSON say file:line:column.
 func Read(path string) (*Graph, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		r, err := run.Read(path)
+		r, err := tauprofile.Open(path)
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,16 @@
+package analysis
+
+import (
+	"marple/analysis/diagnosis"
+	"marple/analysis/run"
+	"marple/analysis/tauprofile"
+)
+
+// Open reads a run directory, a run.json by itself, or a directory of TAU profiles, which are diagnosed here.
+func Open(path string) (*run.Run, error) {
+	r, err := tauprofile.Open(path)
+	if err == nil && r.Findings == nil {
+		r.Findings = diagnosis.Find(r)
+	}
+	return r, err
+}

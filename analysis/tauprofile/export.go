@@ -1,0 +1,281 @@
+package tauprofile
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"marple/analysis/callgraph"
+	"marple/analysis/event"
+	"marple/analysis/run"
+)
+
+// mostDepth bounds call paths: every row names all functions of its path.
+const mostDepth = 1000
+
+// Write writes a run as profiles into a directory that exists: one file per rank, another for its other threads
+// together, and all of that per metric where the run has others than time. The sizes of single messages are not
+// known: that of all is the mean.
+func Write(r *run.Run, directory string) error {
+	if r.Root() == nil {
+		return errEmpty
+	}
+	metrics := []string{"TIME"}
+	for _, root := range r.CallGraph {
+		deep := false
+		root.Walk(func(n *run.Node, depth int) bool {
+			deep = deep || depth > mostDepth
+			for _, m := range n.Metrics {
+				if !slices.Contains(metrics, m.Name) {
+					metrics = append(metrics, m.Name)
+				}
+			}
+			return !deep
+		})
+		if deep {
+			return fmt.Errorf("call paths deeper than %d are no use to TAU's tools", mostDepth)
+		}
+	}
+	slices.Sort(metrics[1:])
+	directories := []string{directory}
+	if len(metrics) > 1 {
+		directories = directories[:0]
+		for _, m := range metrics {
+			d := filepath.Join(directory, "MULTI__"+metricPart(m))
+			if slices.Contains(directories, d) {
+				return fmt.Errorf("two metrics would be %s", d)
+			}
+			if err := os.Mkdir(d, 0o777); err != nil {
+				return err
+			}
+			directories = append(directories, d)
+		}
+	}
+	w := &writer{r: r, metrics: metrics}
+	for i := range r.PerRank {
+		b := &r.PerRank[i]
+		for thread, root := range r.CallGraph {
+			if thread > 1 {
+				break
+			}
+			rows := w.thread(root, b, thread)
+			if thread > 0 && len(rows) == 1 {
+				continue
+			}
+			for m, metric := range metrics {
+				f := &File{Metric: metric, Metadata: w.metadata(b), Timers: make([]Timer, len(rows))}
+				for i, t := range rows {
+					f.Timers[i] = t.of(m)
+				}
+				if thread == 0 {
+					f.Events = w.events(b)
+				}
+				if err := write(f, filepath.Join(directories[m], location{b.Rank, 0, thread}.file())); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func write(f *File, path string) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := f.Write(file); err != nil {
+		file.Close()
+		return err
+	}
+	return file.Close()
+}
+
+type writer struct {
+	r       *run.Run
+	metrics []string
+}
+
+// timer is a Timer of all metrics.
+type timer struct {
+	Timer
+	exclusive, inclusive []float64
+}
+
+func (t *timer) of(metric int) Timer {
+	t.Exclusive, t.Inclusive = t.exclusive[metric], t.inclusive[metric]
+	if metric == 0 { // sums of whole nanoseconds
+		t.Exclusive, t.Inclusive = math.Round(t.Exclusive*1000)/1000, math.Round(t.Inclusive*1000)/1000
+	}
+	return t.Timer
+}
+
+// thread gives the rows of one rank's tree: the root, whose values readers want whole, then functions, then call
+// paths.
+func (w *writer) thread(root *run.Node, b *run.RankBalance, thread int) []*timer {
+	all := &timer{Timer: Timer{Path: []Step{{Name: application}}, Calls: 1, Groups: []string{"TAU_DEFAULT"}}}
+	var paths []*timer
+	var visit func(n *run.Node, t *timer, has bool) bool
+	visit = func(n *run.Node, t *timer, has bool) bool {
+		t.exclusive = w.exclusive(n, b.Rank)
+		t.inclusive = slices.Clone(t.exclusive)
+		for _, c := range n.Children {
+			below := &timer{Timer: Timer{Path: append(slices.Clip(t.Path), step(c)), Groups: groupsOf(c)}}
+			at := len(paths)
+			paths = append(paths, below)
+			on := w.r.On(c, int32(b.Rank))
+			below.Calls = float64(on.Calls)
+			here := slices.ContainsFunc(c.PerRank, func(x run.RankTime) bool { return int(x.Rank) == b.Rank }) || on != (run.RankTime{Rank: on.Rank})
+			if !visit(c, below, here) {
+				paths = paths[:at]
+				continue
+			}
+			has = true
+			if c.Calls == nil {
+				below.Calls, below.Groups = 1, append(below.Groups, callsUnknown)
+			}
+			t.Subroutines += below.Calls
+			for m, x := range below.inclusive {
+				t.inclusive[m] += x
+			}
+		}
+		return has
+	}
+	if !visit(root, all, false) {
+		return []*timer{all}
+	}
+	if thread == 0 && b.InitNs > 0 {
+		init := &timer{Timer: Timer{Path: []Step{{Name: application}, {Name: "MPI_Init()"}}, Calls: 1, Groups: []string{"MPI", callPath}}}
+		init.exclusive = make([]float64, len(w.metrics))
+		init.exclusive[0] = float64(b.InitNs) / 1000
+		init.inclusive = init.exclusive
+		paths = append(paths, init)
+		all.inclusive[0] += init.inclusive[0]
+		all.Subroutines++
+	}
+	for m := range all.inclusive {
+		all.exclusive[m], all.inclusive[m] = math.Round(all.exclusive[m]), math.Round(all.inclusive[m])
+	}
+	return append(append([]*timer{all}, flat(paths)...), paths...)
+}
+
+// flat adds up call paths by function. Of a function that calls itself, only the outermost call's time counts.
+func flat(paths []*timer) (list []*timer) {
+	index := map[string]*timer{}
+	for _, p := range paths {
+		leaf := p.Path[len(p.Path)-1]
+		k := leaf.text()
+		t := index[k]
+		if t == nil {
+			t = &timer{Timer: Timer{Path: []Step{leaf}}, exclusive: make([]float64, len(p.exclusive)), inclusive: make([]float64, len(p.exclusive))}
+			t.Groups = slices.DeleteFunc(slices.Clone(p.Groups), func(g string) bool { return g == callPath })
+			index[k] = t
+			list = append(list, t)
+		}
+		t.Calls += p.Calls
+		t.Subroutines += p.Subroutines
+		outermost := !slices.Contains(p.Path[:len(p.Path)-1], leaf)
+		for m, x := range p.exclusive {
+			t.exclusive[m] += x
+			if outermost {
+				t.inclusive[m] += p.inclusive[m]
+			}
+		}
+	}
+	return list
+}
+
+func (w *writer) exclusive(n *run.Node, rank int) []float64 {
+	values := make([]float64, len(w.metrics))
+	values[0] = float64(w.r.On(n, int32(rank)).Exclusive) / 1000
+	for i := range n.Metrics {
+		m := &n.Metrics[i]
+		values[slices.Index(w.metrics, m.Name)] = w.r.OnMetric(n, m, int32(rank)).Exclusive
+	}
+	return values
+}
+
+// step names a node as TAU does: MPI_Send() [{halo.c} {33}].
+func step(n *run.Node) Step {
+	s := Step{Name: n.Name, File: n.File, Line: n.Line}
+	if n.Kind == callgraph.KindMPI.String() {
+		s.Name += "()"
+	}
+	if n.Line <= 0 {
+		s.File, s.Line = n.Site, 0
+	}
+	return s
+}
+
+func groupsOf(n *run.Node) []string {
+	kind, list := callgraph.ParseKind(n.Kind), []string{"TAU_USER"}
+	for _, g := range groups {
+		if g.kind == kind && g.loop == n.Loop {
+			list = []string{g.group}
+		}
+	}
+	return append(list, callPath)
+}
+
+func (w *writer) metadata(b *run.RankBalance) []Attribute {
+	r := w.r
+	cores := 0
+	for _, h := range r.Hosts {
+		if h.Name == b.Host {
+			cores = h.Cores
+		}
+	}
+	var parameters []string
+	for name, x := range r.Parameters {
+		parameters = append(parameters, fmt.Sprintf("%s=%s", name, strconv.FormatFloat(x, 'g', -1, 64)))
+	}
+	slices.Sort(parameters)
+	list := []Attribute{
+		{attributeProgram, r.Program}, {attributeHost, b.Host},
+		{attributeStarted, fmt.Sprint(r.Started.UnixMicro())},
+		{attributeRanks, fmt.Sprint(r.Ranks)}, {attributeCores, fmt.Sprint(cores)}, {attributeThreads, fmt.Sprint(b.Threads)},
+		{attributeEnded, b.Ended}, {attributeAbort, nonzero(uint64(b.Abort))}, {attributeClocks, strings.Join(r.Clocks, ",")},
+		{attributeLevel, r.ThreadLevel}, {attributeFamily, r.MPI.Family}, {attributeLibrary, r.MPI.Library},
+		{attributeParameter, strings.Join(parameters, ",")},
+	}
+	for _, f := range figures {
+		list = append(list, Attribute{f.name, nonzero(f.of(b))})
+	}
+	if r.Estimated() {
+		list = append(list, Attribute{attributeNote, "of each call path the shares of the busiest ranks are known; those of all others are the mean of what is left"})
+	}
+	return slices.DeleteFunc(list, func(a Attribute) bool { return a.Value == "" })
+}
+
+func nonzero(x uint64) string {
+	if x == 0 {
+		return ""
+	}
+	return fmt.Sprint(x)
+}
+
+// events are the messages of a rank. Their sizes all count as the mean.
+func (w *writer) events(b *run.RankBalance) (list []Event) {
+	add := func(name string, n, bytes uint64) {
+		if n > 0 {
+			mean := float64(bytes) / float64(n)
+			list = append(list, Event{name, float64(n), mean, mean, mean, float64(n) * mean * mean})
+		}
+	}
+	add(sentToAll, b.Sent, b.SentBytes)
+	add(receivedFromAll, b.Received, b.ReceivedBytes)
+	for _, p := range w.r.Peers {
+		if p.Rank != b.Rank {
+			continue
+		}
+		for d, x := range [4][2]uint64{event.Sent: {p.Sent, p.SentBytes}, event.Received: {p.Received, p.ReceivedBytes},
+			event.Put: {p.Puts, p.PutBytes}, event.Got: {p.Gets, p.GetBytes}} {
+			add(directions[d]+fmt.Sprint(p.To), x[0], x[1])
+		}
+	}
+	return list
+}

@@ -1,0 +1,418 @@
+package tauprofile
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"marple/analysis/callgraph"
+	"marple/analysis/event"
+	"marple/analysis/profile"
+	"marple/analysis/run"
+	"marple/analysis/symbol"
+	"marple/analysis/words"
+)
+
+// location is a thread: its files are profile.NODE.CONTEXT.THREAD.
+type location struct{ node, context, thread int }
+
+func (l location) file() string { return fmt.Sprintf("profile.%d.%d.%d", l.node, l.context, l.thread) }
+
+// mostNodes bounds the ranks that file names may speak of.
+const mostNodes = 10_000_000
+
+func parseLocation(name string) (l location, ok bool) {
+	parts := strings.Split(name, ".")
+	if len(parts) != 4 || parts[0] != "profile" {
+		return l, false
+	}
+	for i, to := range []*int{&l.node, &l.context, &l.thread} {
+		x, err := strconv.ParseUint(parts[i+1], 10, 31)
+		if err != nil || x >= mostNodes {
+			return l, false
+		}
+		*to = int(x)
+	}
+	return l, true
+}
+
+// set is a directory's profiles: a subdirectory per metric, or "." where there is one.
+type set struct {
+	directory string
+	metrics   []string // directories
+	threads   []location
+}
+
+func find(directory string) (*set, error) {
+	s := &set{directory: directory}
+	list, err := os.ReadDir(directory)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range list {
+		if strings.HasPrefix(e.Name(), "MULTI__") && e.IsDir() {
+			s.metrics = append(s.metrics, e.Name())
+		} else if l, ok := parseLocation(e.Name()); ok {
+			s.threads = append(s.threads, l)
+		}
+	}
+	if len(s.threads) > 0 {
+		s.metrics = []string{"."}
+	} else if len(s.metrics) > 0 {
+		if list, err = os.ReadDir(filepath.Join(directory, s.metrics[0])); err != nil {
+			return nil, err
+		}
+		for _, e := range list {
+			if l, ok := parseLocation(e.Name()); ok {
+				s.threads = append(s.threads, l)
+			}
+		}
+	}
+	slices.SortFunc(s.threads, func(a, b location) int {
+		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.context, b.context), cmp.Compare(a.thread, b.thread))
+	})
+	return s, nil
+}
+
+// Holds tells whether a directory holds profiles.
+func Holds(directory string) bool {
+	s, err := find(directory)
+	return err == nil && len(s.threads) > 0
+}
+
+// Open takes what run.Read takes, or a directory of profiles, whose run has no findings yet.
+func Open(path string) (*run.Run, error) {
+	if _, err := os.Stat(filepath.Join(path, run.File)); errors.Is(err, os.ErrNotExist) && Holds(path) {
+		return Read(path)
+	}
+	return run.Read(path)
+}
+
+// times are the metrics that are time, the best first.
+var times = []string{"TIME", "Time", "GET_TIME_OF_DAY", "LINUX_TIMERS", "CLOCK_GET_TIME", "WALL_CLOCK", "P_WALL_CLOCK_TIME", "BGL_TIMERS", "BGP_TIMERS",
+	"CRAY_TIMERS", "MPI_WTIME", "SGI_TIMERS", "TAU_MPI_Wtime", "CPU_TIME", "P_VIRTUAL_TIME", ""}
+
+// read gives the files of a thread, the time first.
+func (s *set) read(l location) ([]*File, error) {
+	var files []*File
+	for _, m := range s.metrics {
+		f, err := parseFile(filepath.Join(s.directory, m, l.file()))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	rank := func(f *File) int {
+		if at := slices.Index(times, f.Metric); at >= 0 {
+			return at
+		}
+		return len(times)
+	}
+	slices.SortStableFunc(files, func(a, b *File) int { return cmp.Compare(rank(a), rank(b)) })
+	if rank(files[0]) == len(times) {
+		names := []string{}
+		for _, f := range files {
+			names = append(names, f.Metric)
+		}
+		return nil, fmt.Errorf("%s: no metric is a time: found %.200q; expected one of %s", filepath.Join(s.directory, l.file()), names, strings.Join(times[:4], ", "))
+	}
+	return files, nil
+}
+
+// reader makes a run of a set.
+type reader struct {
+	*set
+	places   map[callgraph.ID]*place
+	own      bool
+	samples  uint64 // rows that were left out
+	negative uint64 // values
+	events   bool   // of messages, by rank
+	core     float64
+}
+
+// Read makes a run of the profiles in a directory, without findings. What profiles cannot say is among what was
+// not seen. Of profiles that Marple has written, the run is that which they were written from, but for that.
+func Read(directory string) (*run.Run, error) {
+	s, err := find(directory)
+	if err != nil {
+		return nil, err
+	}
+	if len(s.threads) == 0 {
+		return nil, fmt.Errorf("%s: no TAU profiles: expected files such as profile.0.0.0, or MULTI__TIME/profile.0.0.0", directory)
+	}
+	r := &reader{set: s, places: map[callgraph.ID]*place{}}
+	var merge merger
+	var first *File
+	for i := 0; i < len(s.threads); {
+		next := i
+		for next < len(s.threads) && s.threads[next].node == s.threads[i].node {
+			next++
+		}
+		p, f, err := r.rank(s.threads[i:next])
+		if err != nil {
+			return nil, err
+		}
+		if first == nil {
+			first = f
+		}
+		merge.add(p)
+		i = next
+	}
+	p := merge.all()
+	p.World = max(p.World, int32(s.threads[len(s.threads)-1].node)+1)
+	out := run.New(p, unnamed{})
+	r.finish(out, first)
+	return out, nil
+}
+
+// merger merges profiles as a binary counter adds: of two with as many ranks each.
+type merger struct{ list []*profile.Profile }
+
+func (m *merger) add(p *profile.Profile) {
+	m.list = append(m.list, p)
+	for n := len(m.list); n > 1 && len(m.list[n-1].Totals) >= len(m.list[n-2].Totals); n = len(m.list) {
+		m.list = append(m.list[:n-2], profile.Merge(m.list[n-2], m.list[n-1]))
+	}
+}
+
+func (m *merger) all() *profile.Profile {
+	for n := len(m.list); n > 1; n = len(m.list) {
+		m.list = append(m.list[:n-2], profile.Merge(m.list[n-2], m.list[n-1]))
+	}
+	return m.list[0]
+}
+
+// rank is the profile of one node: its first thread is the one that counts, the others are other threads. Also
+// the first thread's file of times.
+func (r *reader) rank(threads []location) (*profile.Profile, *File, error) {
+	rank := int32(threads[0].node)
+	g := callgraph.Graph{}
+	total := profile.Total{Rank: rank, State: event.Finalized, Threads: 1}
+	var main *File
+	var others *tree
+	for i, l := range threads {
+		files, err := r.read(l)
+		if err != nil {
+			return nil, nil, err
+		}
+		t := &tree{own: files[0].value(escapedNames) == escapedPercent, root: callgraph.Root, nodes: map[callgraph.ID]*node{}}
+		for _, f := range files {
+			t.metrics = append(t.metrics, f.Metric)
+		}
+		if i == 0 {
+			main, r.own = files[0], t.own
+		} else if others == nil {
+			t.root, others = callgraph.Others, t
+		} else if len(t.metrics) == len(others.metrics) {
+			t = others
+		} else {
+			return nil, nil, fmt.Errorf("%s: other metrics than the threads before", filepath.Join(r.directory, l.file()))
+		}
+		rows, negative := join(files)
+		r.negative += negative
+		if err := t.build(rows); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", filepath.Join(r.directory, r.metrics[0], l.file()), err)
+		}
+		if i == 0 {
+			t.graph(rank, &g, r.places)
+			total.Init = nanoseconds(t.init)
+			r.samples += t.samples
+		}
+	}
+	if others != nil {
+		others.graph(rank, &g, r.places)
+		r.samples += others.samples
+		for _, n := range others.nodes {
+			if n.kind == callgraph.KindMPI && n.calls > 0 {
+				total.Threads = uint32(len(threads))
+			}
+		}
+	}
+	slices.SortFunc(g.Nodes, func(a, b callgraph.Node) int { return cmp.Compare(a.ID, b.ID) })
+	total.Balance(&g)
+	if r.core += float64(total.Wall) / 1000; r.core > mostCore {
+		return nil, nil, fmt.Errorf("%s: with this rank, %g µs of core time: more than a run can hold (%g)", filepath.Join(r.directory, threads[0].file()), r.core, float64(mostCore))
+	}
+	p := &profile.Profile{World: rank + 1, Graph: g}
+	r.facts(p, &total, main)
+	p.Totals = []profile.Total{total}
+	return p, main, nil
+}
+
+func nanoseconds(us float64) uint64 { return uint64(min(max(us, 0), mostTime)*1000 + 0.5) }
+
+// figures of a rank that no row has, and the attributes that keep them.
+var figures = []struct {
+	name string
+	of   func(*run.RankBalance) uint64
+	to   func(*profile.Total) *uint64
+}{
+	{"Marple Waited For Core In MPI (ns)", func(b *run.RankBalance) uint64 { return b.Waited }, func(t *profile.Total) *uint64 { return &t.Waited }},
+	{"Marple Blocked (ns)", func(b *run.RankBalance) uint64 { return b.Blocked }, func(t *profile.Total) *uint64 { return &t.Blocked }},
+}
+
+// Other attributes. The first ones are TAU's.
+const (
+	attributeHost      = "Hostname"
+	attributeProgram   = "Executable"
+	attributeStarted   = "Starting Timestamp" // µs since 1970
+	attributeRanks     = "Marple Ranks"
+	attributeCores     = "Marple Cores"
+	attributeThreads   = "Marple Threads"
+	attributeEnded     = "Marple Ended"
+	attributeAbort     = "Marple Abort Code"
+	attributeClocks    = "Marple Clocks"
+	attributeLevel     = "MPI Thread Level"
+	attributeFamily    = "MPI Binary Interface"
+	attributeLibrary   = "MPI Library"
+	attributeParameter = "Marple Parameters"
+	attributeNote      = "Marple Note"
+)
+
+// facts fills in what metadata and atomic events say.
+func (r *reader) facts(p *profile.Profile, t *profile.Total, f *File) {
+	number := func(name string, most uint64) uint64 {
+		x, _ := strconv.ParseUint(f.value(name), 10, 64)
+		return min(x, most)
+	}
+	p.World = max(p.World, int32(number(attributeRanks, mostNodes)))
+	p.Program = filepath.Base(f.value(attributeProgram))
+	if f.value(attributeProgram) == "" {
+		p.Program = "unknown program"
+	}
+	p.Library, p.MPI, p.Params = f.value(attributeLibrary), f.value(attributeFamily), f.value(attributeParameter)
+	p.Begun = number(attributeStarted, math.MaxInt64/1000) * 1000
+	p.Threads = uint8(max(slices.Index(levels[:], f.value(attributeLevel)), 0))
+	for i, clock := range clocks {
+		if slices.Contains(strings.Split(f.value(attributeClocks), ","), clock) {
+			p.Clocks |= 1 << i
+		}
+	}
+	host := profile.Host{Name: f.value(attributeHost), Ranks: 1}
+	host.ID = uint64(child(callgraph.Root, Step{Name: host.Name}, callgraph.KindNone))
+	for cpu := range number(attributeCores, uint64(64*len(host.CPUs))) {
+		host.CPUs[cpu/64] |= 1 << (cpu % 64)
+	}
+	p.Hosts = []profile.Host{host}
+	t.Host = host.ID
+	if r.own {
+		t.Threads = uint32(max(number(attributeThreads, mostNodes), 1))
+		t.Abort = int32(number(attributeAbort, math.MaxInt32))
+		for state, how := range endings {
+			if how == f.value(attributeEnded) {
+				t.State = state
+			}
+		}
+		for _, x := range figures {
+			*x.to(t) = number(x.name, math.MaxUint64)
+		}
+		t.Waited = min(t.Waited, t.MPI)
+		t.Blocked = min(t.Blocked, t.Useful)
+	}
+	r.messages(p, t, f)
+}
+
+var (
+	levels  = [...]string{"single", "funneled", "serialized", "multiple"}
+	clocks  = [...]string{"tsc", "monotonic", "external"}
+	endings = map[uint8]string{event.Running: "vanished", event.Finalized: "finalized", event.Exited: "exited", event.Aborted: "aborted",
+		event.Alive: "running"}
+)
+
+// messages takes counts and bytes of messages from atomic events.
+func (r *reader) messages(p *profile.Profile, t *profile.Total, f *File) {
+	peers := map[int32]*profile.Peer{}
+	var all [4]struct{ messages, bytes uint64 }
+	for _, e := range f.Events {
+		sum := count(e.N * e.Mean)
+		if function := sizes[e.Name]; function != "" {
+			moved(&p.Graph, function, sum)
+		}
+		switch e.Name {
+		case sentToAll:
+			t.Sent, t.SentBytes = count(e.N), sum
+		case receivedFromAll:
+			t.Received, t.ReceivedBytes = count(e.N), sum
+		}
+		for d, prefix := range directions {
+			rest, ok := strings.CutPrefix(e.Name, prefix)
+			to, err := strconv.ParseUint(rest, 10, 31)
+			if !ok || err != nil || to >= mostNodes {
+				continue
+			}
+			x := peers[int32(to)]
+			if x == nil {
+				x = &profile.Peer{Rank: t.Rank, To: int32(to)}
+				peers[int32(to)] = x
+			}
+			x.Messages[d] += count(e.N)
+			x.Bytes[d] += sum
+			all[d].messages += count(e.N)
+			all[d].bytes += sum
+			r.events = true
+		}
+	}
+	if t.Sent == 0 {
+		t.Sent, t.SentBytes = all[event.Sent].messages, all[event.Sent].bytes
+	}
+	if t.Received == 0 {
+		t.Received, t.ReceivedBytes = all[event.Received].messages, all[event.Received].bytes
+	}
+	for _, x := range peers {
+		p.Peers = append(p.Peers, *x)
+	}
+	profile.SortPeers(p.Peers)
+	p.Pairs = uint64(len(p.Peers))
+}
+
+// finish gives a run the names of its nodes, and says what it does not know.
+func (r *reader) finish(out *run.Run, first *File) {
+	most := 0
+	for _, root := range out.CallGraph {
+		root.Walk(func(n *run.Node, depth int) bool {
+			var id uint64
+			fmt.Sscanf(n.ID, "%x", &id)
+			if p := r.places[callgraph.ID(id)]; p != nil {
+				p.apply(n)
+				most = max(most, len(p.metrics))
+			}
+			return true
+		})
+	}
+	note := func(id string, count uint64, text string) {
+		out.NotSeen = append(out.NotSeen, run.Note{ID: id, Text: text, Count: count})
+	}
+	missing := "how long single calls took, when, bytes of most call paths, and who waited for whom"
+	if !r.events {
+		missing = "how long single calls took, when, messages between ranks, and who waited for whom"
+	}
+	note("from-profiles", 0, "made from TAU profiles, which do not say "+missing)
+	if r.samples > 0 {
+		note("samples-unused", r.samples, words.Count(r.samples, "row of samples was", "rows of samples were")+" not used: their time is in the timers that they were taken in")
+	}
+	if r.negative > 0 {
+		note("negative-values", r.negative, words.Count(r.negative, "negative value counts", "negative values count")+" as 0")
+	}
+	if text := first.value(attributeNote); r.own && text != "" {
+		note("shares-estimated", 0, text)
+	}
+	if !r.own {
+		out.Conditions = append(out.Conditions, run.Note{ID: "whole-program",
+			Text: "a TAU profile lasts from the program's start to its end (MPI_Init is left out); waiting for a core counts as work or as MPI; places are where functions stand, not where they are called"})
+	}
+}
+
+// unnamed leaves names to finish.
+type unnamed struct{}
+
+func (unnamed) Function(callgraph.Code) string     { return "" }
+func (unnamed) Site(callgraph.Code) []symbol.Frame { return nil }
+func (unnamed) Notes(callgraph.Module) []string    { return nil }
+
+var errEmpty = errors.New("the run has no call graph")
