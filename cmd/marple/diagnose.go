@@ -90,7 +90,7 @@ Each run is kept. Where the launcher does not pass LD_PRELOAD on, put marple exe
 
 // diagnose diagnoses a stored run.
 func (d *diagnose) diagnose(path string) (*run.Run, *diagnosis.Result, error) {
-	r, err := run.Read(path)
+	r, err := analysis.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}
