@@ -20,8 +20,7 @@ static void finish(void)
 {
     if (!mrl.started || mrl.stopped || getpid() != mrl.pid)
         return;
-    if (!mrl.on)
-        mrl_phase(1);
+    mrl_resume();
     if (mrl_self && mrl_self->main_thread)
         mrl_close_regions(mrl_self);
     mrl_stop_recording(mrl_now());

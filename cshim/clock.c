@@ -142,3 +142,8 @@ uint64_t mrl_ns_to_ticks(uint64_t ns)
 {
     return (uint64_t)((unsigned __int128)ns * mrl.header->ticks_per_second / 1000000000u);
 }
+
+uint64_t mrl_ticks_to_ns(uint64_t ticks)
+{
+    return (uint64_t)((unsigned __int128)ticks * 1000000000u / mrl.header->ticks_per_second);
+}

@@ -160,7 +160,7 @@ static void end_here(enum mrl_state how, int code)
 {
     if (!mrl.started || mrl.stopped || getpid() != mrl.pid)
         return;
-    mrl.on = false;
+    mrl_switch(false);
     mrl.stopped = true;
     struct mrl_header *h = mrl.header;
     h->abort_code = code;

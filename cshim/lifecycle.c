@@ -70,7 +70,7 @@ bool mrl_beside(const char *relative, char *path, size_t size)
 /* The child shares the mapping, and must not write to it: not even when it calls MPI_Pcontrol. */
 static void after_fork_in_child(void)
 {
-    mrl.on = false;
+    mrl_switch(false);
     mrl.stopped = true;
     mrl_self = NULL;
 }
@@ -106,13 +106,13 @@ void mrl_record(struct mrl_instant before)
         return;
     t->main_thread = 1;
     h->begin_tick = t->begin_tick;
-    mrl.on = true;
+    mrl_switch(true);
 }
 
 /* Nothing is recorded any more: `end` is the tick at which all ranks had arrived. */
 void mrl_stop_recording(uint64_t end)
 {
-    mrl.on = false;
+    mrl_switch(false);
     mrl.stopped = true;
     mrl.header->last = mrl_instant_now();
     mrl.header->end_tick = end;

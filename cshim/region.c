@@ -76,7 +76,7 @@ struct mrl_thread *mrl_outside_mpi(void)
     }
     if (unlikely(!mrl.started))
         mrl_begin_alone();
-    return mrl_enter();
+    return mrl_enter_if(&mrl.hooks);
 }
 
 static void region_begin(const char *name)
@@ -126,7 +126,7 @@ void mrl_phase(int level)
     if (level == 2)
         return;
     if (mrl.started && !mrl.stopped)
-        mrl.on = true;
+        mrl_switch(true);
     struct mrl_thread *t = mrl_outside_mpi();
     if (!t)
         return;
@@ -137,7 +137,27 @@ void mrl_phase(int level)
     if (level != 1)
         mrl_open_node(t, mrl_node(&(struct mrl_node){.parent = t->where, .kind = MRL_NODE_PHASE, .key = (uint64_t)(int64_t)level}), NULL, false);
     t->inside = 0;
-    mrl.on = level != 0;
+    mrl_switch(level != 0);
+}
+
+static MRL_COLD void record_mpi(int on)
+{
+    if (!mrl.started || mrl.stopped || mrl.mpi_off == !on)
+        return;
+    uint64_t now = mrl_now();
+    if (on)
+        mrl.header->mpi_off_ticks += now - mrl.header->mpi_off_since;
+    mrl.header->mpi_off_since = on ? 0 : now;
+    mrl.mpi_off = !on;
+    mrl_switch(mrl.hooks);
+}
+
+/* The end is recorded whatever the program has switched off. */
+void mrl_resume(void)
+{
+    record_mpi(1);
+    if (!mrl.hooks)
+        mrl_phase(1);
 }
 
 /*
@@ -155,7 +175,7 @@ static bool left(const struct mrl_paths *p, uint32_t depth, uintptr_t sp, const 
 static void function_begin(void *function, struct mrl_caller caller)
 {
     struct mrl_thread *t = mrl_self;
-    if (!atomic_load_explicit(&mrl.on, memory_order_relaxed) || !(t = mrl_outside_mpi()))
+    if (!atomic_load_explicit(&mrl.hooks, memory_order_relaxed) || !(t = mrl_outside_mpi()))
         return;
     struct mrl_paths *p = t->paths;
     const struct mrl_path *path;
@@ -177,7 +197,7 @@ static void function_begin(void *function, struct mrl_caller caller)
 static void function_end(void *function, struct mrl_caller caller)
 {
     struct mrl_thread *t = mrl_self;
-    if (!t || !atomic_load_explicit(&mrl.on, memory_order_relaxed) || !(t = mrl_outside_mpi()))
+    if (!t || !atomic_load_explicit(&mrl.hooks, memory_order_relaxed) || !(t = mrl_outside_mpi()))
         return;
     struct mrl_paths *p = t->paths;
     t->inside = 0;
@@ -215,6 +235,19 @@ void mrl_close_regions(struct mrl_thread *t)
     mrl_close_from(t, 0);
 }
 
+static int totals(struct marple_totals *out)
+{
+    struct mrl_thread *t = mrl_outside_mpi();
+    if (!t)
+        return 0;
+    t->inside = 0;
+    out->wall = mrl_ticks_to_ns(mrl_now() - t->begin_tick - t->own_sum);
+    out->mpi = mrl_ticks_to_ns(t->mpi_sum);
+    out->rank = mrl.header->rank;
+    out->ranks = mrl.header->ranks;
+    return 1;
+}
+
 __attribute__((visibility("default"))) const struct marple_hooks marple_hooks_1 = {
     .size = sizeof(struct marple_hooks),
     .region_begin = region_begin,
@@ -222,4 +255,6 @@ __attribute__((visibility("default"))) const struct marple_hooks marple_hooks_1 
     .invocation_begin = mrl_invocation_begin,
     .invocation_end = mrl_invocation_end,
     .families = mrl_families,
+    .totals = totals,
+    .record_mpi = record_mpi,
 };

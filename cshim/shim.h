@@ -31,7 +31,8 @@ struct mrl_settings {
 /* The process's one measurement. */
 struct mrl_process {
     /* read at each event */
-    _Atomic bool on;        /* events are recorded */
+    _Atomic bool on;        /* events of MPI are recorded */
+    _Atomic bool hooks;     /* those of hooks are */
     bool tsc;               /* the clock is the time stamp counter */
     bool concurrent;        /* threads may be inside MPI at once: tables need atomic steps */
     _Atomic uint32_t epoch; /* changes when a handle may have got a new meaning */
@@ -47,6 +48,7 @@ struct mrl_process {
     bool in_file;
     int file_error;     /* why not, although there is a directory, on this rank or any: errno */
     _Atomic bool started, stopped;
+    bool mpi_off; /* the program does not want MPI calls recorded */
     int pid;
     char file[4096 + 64]; /* absolute path of the mapped file */
     char directory[4096]; /* absolute path of the run directory, empty if there is none */
@@ -73,6 +75,7 @@ struct mrl_instant mrl_instant_now(void);
 uint64_t mrl_raw_ns(void);
 uint64_t mrl_ticks_per_second(struct mrl_instant a, struct mrl_instant b);
 uint64_t mrl_ns_to_ticks(uint64_t ns);
+uint64_t mrl_ticks_to_ns(uint64_t ticks);
 
 /* store.c: the mapped file and the tables in it. All indices are stable; 0 of strings is "". */
 bool mrl_store_open(const char *directory, int rank);
@@ -130,6 +133,7 @@ void mrl_begin_alone(void);
 
 /* region.c */
 void mrl_phase(int level);
+void mrl_resume(void);
 void mrl_close_regions(struct mrl_thread *t);
 struct mrl_thread *mrl_outside_mpi(void);
 void mrl_close_from(struct mrl_thread *t, uint32_t depth);
@@ -196,10 +200,10 @@ static inline uintptr_t mrl_stack(void)
  * another tool) on behalf of a recorded one runs deeper on the same stack, and is not recorded. Comparing
  * stack addresses instead of counting depth survives calls left by an exception or longjmp.
  */
-static inline __attribute__((always_inline)) struct mrl_thread *mrl_enter(void)
+static inline __attribute__((always_inline)) struct mrl_thread *mrl_enter_if(const _Atomic bool *on)
 {
     struct mrl_thread *t = mrl_self;
-    if (unlikely(!atomic_load_explicit(&mrl.on, memory_order_relaxed)))
+    if (unlikely(!atomic_load_explicit(on, memory_order_relaxed)))
         return NULL;
     if (unlikely(t == NULL)) {
         t = mrl_attach();
@@ -211,6 +215,17 @@ static inline __attribute__((always_inline)) struct mrl_thread *mrl_enter(void)
         return NULL;
     t->inside = sp;
     return t;
+}
+
+static inline __attribute__((always_inline)) struct mrl_thread *mrl_enter(void)
+{
+    return mrl_enter_if(&mrl.on);
+}
+
+static inline void mrl_switch(bool on)
+{
+    mrl.hooks = on;
+    mrl.on = on && !mrl.mpi_off;
 }
 
 /* Records are written at positions counted from the thread's first one, then committed. */

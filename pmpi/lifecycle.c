@@ -142,8 +142,7 @@ MRL_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provi
  */
 static bool end(struct mrl_caller caller)
 {
-    if (!mrl.on)
-        mrl_phase(1);
+    mrl_resume();
     struct mrl_thread *t = mrl_enter(); /* none for a thread that found no room */
     struct mrl_call c = {.peer = MRL_NO_PEER};
     if (t) {

@@ -73,8 +73,7 @@ static void begin(mrl_word session, struct mrl_instant before, uint64_t init_tic
 
 static void end(struct mrl_caller caller, uint64_t start)
 {
-    if (!mrl.on)
-        mrl_phase(1);
+    mrl_resume();
     struct mrl_thread *t = mrl_enter();
     if (!t)
         return;

@@ -171,7 +171,7 @@ func (c *coder) profile(p *Profile) {
 
 func (l *Lost) fields() []*uint64 {
 	return []*uint64{&l.Paths, &l.Comms, &l.Strings, &l.Members, &l.Threads, &l.Requests, &l.Aggregates, &l.Records,
-		&l.DeepRegions, &l.BadExits, &l.InMPIHooks, &l.Statuses, &l.UnknownPeers}
+		&l.DeepRegions, &l.BadExits, &l.InMPIHooks, &l.MPIOff, &l.Statuses, &l.UnknownPeers}
 }
 
 func total(c *coder, t *Total) {

@@ -120,6 +120,7 @@ type Lost struct {
 	Aggregates                                        uint64 // likewise
 	Records                                           uint64 // counted by operation class only
 	DeepRegions, BadExits, InMPIHooks                 uint64
+	MPIOff                                            uint64 // ns of all ranks for which MPI calls were not recorded
 	Statuses                                          uint64 // completions whose bytes are not known, because the status was not filled in
 	UnknownPeers                                      uint64 // messages whose peer has no rank in MPI_COMM_WORLD, or none we know
 }
@@ -170,7 +171,7 @@ func FromProcess(p *event.Process) *Profile {
 	}
 	profile.Lost.Paths, profile.Lost.Comms, profile.Lost.Strings = h.NodesLost, h.CommsLost, h.StringsLost
 	profile.Lost.Members, profile.Lost.Threads, profile.Lost.Requests = h.MembersLost, h.ThreadsLost, h.RequestsLost
-	profile.Lost.Statuses = h.StatusesLost
+	profile.Lost.Statuses, profile.Lost.MPIOff = h.StatusesLost, clock.Ns(mpiOff(h))
 	total.Balance(&profile.Graph)
 	profile.Totals = []Total{total}
 	return profile
@@ -187,6 +188,15 @@ func families(p *event.Process) (list []string) {
 	}
 	slices.Sort(list)
 	return list[:min(len(list), MaxFamilies)]
+}
+
+// mpiOff is for how long the program did not want MPI calls recorded.
+func mpiOff(h *event.Header) uint64 {
+	off := h.MPIOffTicks
+	if h.MPIOffSince != 0 && h.EndTick > h.MPIOffSince {
+		off += h.EndTick - h.MPIOffSince
+	}
+	return off
 }
 
 func (l *Lost) add(t event.Thread) {
@@ -416,7 +426,7 @@ func mergeHost(a, b Host) Host {
 func (l Lost) plus(m Lost) Lost {
 	return Lost{l.Paths + m.Paths, l.Comms + m.Comms, l.Strings + m.Strings, l.Members + m.Members, l.Threads + m.Threads,
 		l.Requests + m.Requests, l.Aggregates + m.Aggregates, l.Records + m.Records, l.DeepRegions + m.DeepRegions,
-		l.BadExits + m.BadExits, l.InMPIHooks + m.InMPIHooks, l.Statuses + m.Statuses, l.UnknownPeers + m.UnknownPeers}
+		l.BadExits + m.BadExits, l.InMPIHooks + m.InMPIHooks, l.MPIOff + m.MPIOff, l.Statuses + m.Statuses, l.UnknownPeers + m.UnknownPeers}
 }
 
 // Sum adds up one figure of all ranks.

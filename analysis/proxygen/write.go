@@ -213,7 +213,7 @@ func (w *output) proxy(p *port) {
 		}
 		w.line("    mutable %smethods<%d> marple_methods_;", p.marple, len(recorded))
 	}
-	w.line("    %s &marple_target_;\n};\n", p.inside)
+	w.line("    %starget<%s> marple_target_;\n};\n", p.marple, p.inside)
 	if p.unnamed {
 		w.line("}\n")
 	}
@@ -240,21 +240,22 @@ func (p *port) recorded() []*call {
 func (w *output) constructor(p *port, recorded int) {
 	var members []string
 	names := fmt.Sprintf("const %sstring &component = \"%s\", const %sstring &instance = \"\"", p.std, quoted(p.component), p.std)
-	head := fmt.Sprintf("    explicit %s(%s &target, %s)", p.proxy, p.inside, names)
+	target := p.marple + "target<" + p.inside + "> target"
+	head := fmt.Sprintf("    explicit %s(%s, %s)", p.proxy, target, names)
 	component, instance := "component", "instance"
 	switch p.construct {
 	case "copy":
-		members = append(members, p.inside+"(target)")
+		members = append(members, p.inside+"(target())")
 	case "arguments":
 		w.line("    template <class... Base>")
-		head = fmt.Sprintf("    explicit %s(%s &target, Base &&...base)", p.proxy, p.inside)
+		head = fmt.Sprintf("    explicit %s(%s, Base &&...base)", p.proxy, target)
 		component, instance = "\""+quoted(p.component)+"\"", "\"\""
 		members = append(members, fmt.Sprintf("%s(%sforward<Base>(base)...)", p.inside, p.std))
 	}
 	if recorded > 0 {
 		members = append(members, fmt.Sprintf("marple_methods_(%s, %s, marple_names_)", component, instance))
 	} else if p.construct != "arguments" {
-		head = fmt.Sprintf("    explicit %s(%s &target, const %sstring & = {}, const %sstring & = {})", p.proxy, p.inside, p.std, p.std)
+		head = fmt.Sprintf("    explicit %s(%s, const %sstring & = {}, const %sstring & = {})", p.proxy, target, p.std, p.std)
 	}
 	w.line("%s", head)
 	w.line("        : %s\n    {\n    }", strings.Join(append(members, "marple_target_(target)"), ", "))
@@ -395,7 +396,7 @@ func (w *output) withDefaults(p *port, c *call, n int, attributes string) {
 // target is the component as the object that a function is called of: of the class where it is found, if that
 // is not sure, and as const or volatile as the function.
 func (p *port) target(c *call) string {
-	text := "marple_target_"
+	text := "marple_target_()"
 	cv := strings.TrimSpace(strings.ReplaceAll(c.qualifiers, "&", ""))
 	if cv != "" {
 		cv += " "

@@ -534,6 +534,10 @@ func (b *builder) notSeen(r *Run) []Note {
 	add("regions-deep", l.DeepRegions, "%d regions and functions were nested too deeply to be recorded")
 	add("regions-mismatched", l.BadExits, "%d region ends matched no open region")
 	add("regions-in-mpi", l.InMPIHooks, "%d regions inside MPI calls (callbacks) were not recorded")
+	if off := l.MPIOff; off > 0 {
+		list = append(list, Note{"mpi-off", fmt.Sprintf("the program switched the recording of MPI calls off for %s; that counts as useful time",
+			words.Duration(float64(off)/1e9)), off})
+	}
 	b.waitsNotSeen(add)
 	threads := uint64(0)
 	for _, p := range r.PerRank {

@@ -67,6 +67,13 @@ struct marple_invocation {
     struct marple_value values[MARPLE_VALUES];
 };
 
+/* What the calling thread has spent since it was first seen. */
+struct marple_totals {
+    uint64_t wall; /* nanoseconds, without those of Marple itself; on a simulated clock if there is one */
+    uint64_t mpi;  /* of these, in MPI */
+    int32_t rank, ranks;
+};
+
 /* What libmarple.so offers. Later versions only append; check `size` before using what was appended. */
 struct marple_hooks {
     uint32_t size; /* bytes of this structure in the library that is loaded */
@@ -76,6 +83,8 @@ struct marple_hooks {
     uint64_t (*invocation_begin)(struct marple_method *method, const char *context);
     void (*invocation_end)(uint64_t token, const struct marple_value *values, uint32_t count);
     void (*families)(const char *declaration);
+    int (*totals)(struct marple_totals *totals);
+    void (*record_mpi)(int on);
 };
 
 #define MARPLE_HOOKS "marple_hooks_1"
@@ -86,7 +95,7 @@ struct marple_hooks {
 
 MARPLE_INLINE const struct marple_hooks *marple_find_hooks(void)
 {
-    static const struct marple_hooks none = {0, 0, 0, 0, 0, 0};
+    static const struct marple_hooks none = {0, 0, 0, 0, 0, 0, 0, 0};
     static const struct marple_hooks *found;
     const struct marple_hooks *table = __atomic_load_n(&found, __ATOMIC_RELAXED);
     if (!table) {
@@ -178,6 +187,25 @@ MARPLE_INLINE void marple_families(const char *declaration)
     const struct marple_hooks *hooks = marple_find_hooks();
     if (MARPLE_HAS(hooks, families))
         hooks->families(declaration);
+}
+
+/* 0 if nothing is measured. */
+MARPLE_INLINE int marple_read_totals(struct marple_totals *totals)
+{
+    const struct marple_hooks *hooks = marple_find_hooks();
+    return MARPLE_HAS(hooks, totals) && hooks->totals(totals);
+}
+
+/*
+ * Switches the recording of this process's MPI calls off (0) or on; regions and invocations go on. What a thread
+ * spends in MPI meanwhile counts as computation. Messages are matched in order: whoever switches it off does so on
+ * all ranks, where no messages are under way.
+ */
+MARPLE_INLINE void marple_record_mpi(int on)
+{
+    const struct marple_hooks *hooks = marple_find_hooks();
+    if (MARPLE_HAS(hooks, record_mpi))
+        hooks->record_mpi(on);
 }
 
 #ifdef __cplusplus

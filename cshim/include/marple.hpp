@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -124,6 +125,26 @@ private:
     const std::string component_, instance_;
     const char *const *names_;
     method list_[N];
+};
+
+/* The component behind a proxy: one that is there already, or one that is looked for when it is first called. */
+template <class Port> class target {
+public:
+    target(Port &port) noexcept : port_(&port) {}
+    /* `find` is given the context, and returns NULL if there is none (yet). */
+    target(Port *(*find)(void *), void *context) noexcept : find_(find), context_(context) {}
+
+    Port &operator()() const volatile
+    {
+        if (!port_ && !(port_ = find_(context_)))
+            throw std::runtime_error("a proxy has no component behind it");
+        return *port_;
+    }
+
+private:
+    mutable Port *port_ = nullptr;
+    Port *(*find_)(void *) = nullptr;
+    void *context_ = nullptr;
 };
 
 /* How a proxy comes by a function that is not public: access is not checked in explicit instantiations. */
