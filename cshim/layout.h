@@ -391,8 +391,8 @@ struct mrl_header {
     uint64_t begin_tick, end_tick; /* MPI_Init left by all, MPI_Finalize entered by all */
     uint64_t init_ticks;           /* spent in MPI_Init */
     uint64_t thread_level;         /* 0..3: single, funneled, serialized, multiple */
-    uint64_t mpi_off_ticks;        /* the program did not want MPI calls recorded: so long, ... */
-    uint64_t mpi_off_since;        /* ... and since this tick, if it is not 0 */
+    uint64_t unrecorded_ticks;        /* the program did not want MPI calls recorded: so long, ... */
+    uint64_t unrecorded_since;        /* ... and since this tick, if it is not 0 */
     /* how full the tables are; beyond these nothing is valid */
     _Atomic uint32_t strings, nodes, comms, modules, members, threads;
     /* what did not fit */

@@ -146,8 +146,8 @@ static MRL_COLD void record_mpi(int on)
         return;
     uint64_t now = mrl_now();
     if (on)
-        mrl.header->mpi_off_ticks += now - mrl.header->mpi_off_since;
-    mrl.header->mpi_off_since = on ? 0 : now;
+        mrl.header->unrecorded_ticks += now - mrl.header->unrecorded_since;
+    mrl.header->unrecorded_since = on ? 0 : now;
     mrl.mpi_off = !on;
     mrl_switch(mrl.hooks);
 }

@@ -256,7 +256,7 @@ type Header struct {
 	BeginTick, EndTick                                                        uint64
 	InitTicks                                                                 uint64
 	ThreadLevel                                                               uint64
-	MPIOffTicks, MPIOffSince                                                  uint64
+	UnrecordedTicks, UnrecordedSince                                          uint64
 	Strings, Nodes, Comms, Modules, Members, Threads                          uint32
 	NodesLost, CommsLost, StringsLost, MembersLost, ThreadsLost, RequestsLost uint64
 	StatusesLost                                                              uint64

@@ -171,7 +171,7 @@ func FromProcess(p *event.Process) *Profile {
 	}
 	profile.Lost.Paths, profile.Lost.Comms, profile.Lost.Strings = h.NodesLost, h.CommsLost, h.StringsLost
 	profile.Lost.Members, profile.Lost.Threads, profile.Lost.Requests = h.MembersLost, h.ThreadsLost, h.RequestsLost
-	profile.Lost.Statuses, profile.Lost.MPIOff = h.StatusesLost, clock.Ns(mpiOff(h))
+	profile.Lost.Statuses, profile.Lost.MPIOff = h.StatusesLost, clock.Ns(unrecorded(h))
 	total.Balance(&profile.Graph)
 	profile.Totals = []Total{total}
 	return profile
@@ -190,11 +190,11 @@ func families(p *event.Process) (list []string) {
 	return list[:min(len(list), MaxFamilies)]
 }
 
-// mpiOff is for how long the program did not want MPI calls recorded.
-func mpiOff(h *event.Header) uint64 {
-	off := h.MPIOffTicks
-	if h.MPIOffSince != 0 && h.EndTick > h.MPIOffSince {
-		off += h.EndTick - h.MPIOffSince
+// unrecorded is for how long the program did not want MPI calls recorded.
+func unrecorded(h *event.Header) uint64 {
+	off := h.UnrecordedTicks
+	if h.UnrecordedSince != 0 && h.EndTick > h.UnrecordedSince {
+		off += h.EndTick - h.UnrecordedSince
 	}
 	return off
 }

@@ -134,7 +134,7 @@ public:
     virtual void startMonitoring(const std::string &rname, const std::vector<std::string> &paramNames,
                                  const std::vector<double> &paramValues) = 0;
     virtual void stopMonitoring(const std::string &rname) = 0;
-    /* Preset: COMPONENT.METHOD.csv. In a run of several processes, each adds its rank. */
+    /* Preset: COMPONENT.METHOD.csv. In a run of several processes, each adds its rank, if it is known. */
     virtual void setFileName(const std::string &rname, const std::string &fname) = 0;
     virtual void dumpData(const std::string &rname) = 0;
     virtual void dumpDataFileName(const std::string &rname, const std::string &fname) = 0;

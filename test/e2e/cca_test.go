@@ -2,6 +2,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"marple/analysis/run"
 )
 
 func cca(name string) string { return filepath.Join(top, "test", "cca", name) }
@@ -176,4 +179,67 @@ func TestFrameworkErrors(t *testing.T) {
 	r := mock.bare(t, command{directory: a.directory}, 2, a.path("ccafe"), "none.rc")
 	require.Equal(t, 2, r.code)
 	require.Equal(t, "ccafe: cannot read none.rc: No such file or directory\n", r.stderr)
+}
+
+// Mastermind and TAU's component under Marple and without it: what they say of times is checked by the component that
+// knows them; what Marple has recorded of the same is in the run.
+func TestMastermind(t *testing.T) {
+	each(t, func(t *testing.T, mpi *library) {
+		a := mpi.framework(t)
+		a.library(t, "measured", []string{"Driver", "Tau", "Mastermind"}, cca("measured.cpp"))
+		script := a.script(t, append(create("Driver driver", "Tau tau", "Mastermind mastermind"),
+			"connect driver monitor mastermind MonitorPort",
+			"connect driver perfparam mastermind PerfParamPort",
+			"connect driver measurement tau MeasurementPort",
+			"go driver go")...)
+		c := command{directory: a.directory}
+		r := mpi.bare(t, c, 2, script...)
+		require.Zero(t, r.code, r.stderr)
+		for rank := range 2 {
+			if mpi == mock {
+				break // its launcher does not say which rank is which
+			}
+			rows := textLines(t, a.path(fmt.Sprintf("outer.csv.%d", rank)))
+			require.Equal(t, "n,wall,mpi,compute", rows[0])
+			require.Len(t, rows, 5)
+			require.Equal(t, rows, textLines(t, a.path(fmt.Sprintf("now.csv.%d", rank))))
+			require.Contains(t, textLines(t, a.path(fmt.Sprintf("timers.%d.0.0", rank)))[2], `".TAU application" 1 `)
+		}
+		measured, r := mpi.measured(t, c, 2, script)
+		require.Zero(t, r.code, r.stderr)
+		checkMastermind(t, measured)
+		if mpi == mock {
+			checkMastermind(t, mpi.virtual(t, c, 2, script))
+		}
+	})
+}
+
+func checkMastermind(t *testing.T, r *run.Run) {
+	t.Helper()
+	calls := map[string]uint64{}
+	r.Root().Walk(func(n *run.Node, _ int) bool {
+		switch {
+		case n.Component != "":
+			calls[n.Component+"."+n.Method] += n.Calls.N
+		case n.Kind == "region":
+			calls[n.Name] += n.Calls.N
+		}
+		return true
+	})
+	require.EqualValues(t, 2*4, calls["Outer.compute"], "%v", calls)
+	require.EqualValues(t, 2*4, calls["Inner.solve"])
+	require.NotContains(t, calls, "Quiet.run")
+	require.EqualValues(t, 2*4, calls["inner"])
+	var notes []string
+	for _, n := range r.NotSeen {
+		notes = append(notes, n.ID)
+	}
+	require.Contains(t, notes, "mpi-off")
+}
+
+func textLines(t *testing.T, file string) []string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }

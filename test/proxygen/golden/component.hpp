@@ -19,7 +19,7 @@ namespace component {
 // Forwards component::FluxPort.
 class FluxPortProxy : public FluxPort {
 public:
-    explicit FluxPortProxy(FluxPort &target, const std::string &component = "Solver", const std::string &instance = "")
+    explicit FluxPortProxy(marple::target<FluxPort> target, const std::string &component = "Solver", const std::string &instance = "")
         : marple_methods_(component, instance, marple_names_), marple_target_(target)
     {
     }
@@ -32,20 +32,20 @@ public:
         marple::invocation call(marple_methods_[0]);
         call.parameter("cells", u.size()*n);
         call.parameter("half", n/2.);
-        return marple_target_.compute(u, n);
+        return marple_target_().compute(u, n);
     }
 
     void set(int level) override
     {
         marple::invocation call(marple_methods_[1]);
         call.parameter("level", level);
-        marple_target_.set(level);
+        marple_target_().set(level);
     }
 
     int version() const override
     {
         marple::invocation call(marple_methods_[2]);
-        return marple_target_.version();
+        return marple_target_().version();
     }
 
 private:
@@ -54,7 +54,7 @@ private:
         "set",
         "version"};
     mutable marple::methods<3> marple_methods_;
-    FluxPort &marple_target_;
+    marple::target<FluxPort> marple_target_;
 };
 
 }
@@ -64,7 +64,7 @@ namespace component {
 // Forwards component::MeshPort.
 class MeshPortProxy : public MeshPort {
 public:
-    explicit MeshPortProxy(MeshPort &target, const std::string &component = "Solver", const std::string &instance = "")
+    explicit MeshPortProxy(marple::target<MeshPort> target, const std::string &component = "Solver", const std::string &instance = "")
         : marple_methods_(component, instance, marple_names_), marple_target_(target)
     {
     }
@@ -76,7 +76,7 @@ public:
     {
         marple::invocation call(marple_methods_[0]);
         call.parameter("levels", level*by);
-        return marple_target_.refine(level, by);
+        return marple_target_().refine(level, by);
     }
 
     int refine(int level)
@@ -88,13 +88,13 @@ public:
     {
         marple::invocation call(marple_methods_[1]);
         call.parameter("level", level);
-        marple_target_.set(level);
+        marple_target_().set(level);
     }
 
     int version() const override
     {
         marple::invocation call(marple_methods_[2]);
-        return marple_target_.version();
+        return marple_target_().version();
     }
 
 private:
@@ -103,7 +103,7 @@ private:
         "set",
         "version"};
     mutable marple::methods<3> marple_methods_;
-    MeshPort &marple_target_;
+    marple::target<MeshPort> marple_target_;
 };
 
 }

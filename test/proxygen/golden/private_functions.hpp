@@ -37,7 +37,7 @@ namespace private_functions {
 // Forwards private_functions::Port.
 class PortProxy : public Port {
 public:
-    explicit PortProxy(Port &target, const std::string &component = "Port", const std::string &instance = "")
+    explicit PortProxy(marple::target<Port> target, const std::string &component = "Port", const std::string &instance = "")
         : marple_methods_(component, instance, marple_names_), marple_target_(target)
     {
     }
@@ -51,7 +51,7 @@ private:
         marple::invocation call(marple_methods_[0]);
         call.parameter("n", n);
         const auto forward = exposed(marple::private_functions_PortProxy_0{});
-        return (marple_target_.*forward)(n);
+        return (marple_target_().*forward)(n);
     }
 
     int do_compute(int n, double x) override
@@ -59,14 +59,14 @@ private:
         marple::invocation call(marple_methods_[1]);
         call.parameter("n", n);
         const auto forward = exposed(marple::private_functions_PortProxy_1{});
-        return (marple_target_.*forward)(n, x);
+        return (marple_target_().*forward)(n, x);
     }
 
     int hook() override
     {
         marple::invocation call(marple_methods_[2]);
         const auto forward = exposed(marple::private_functions_PortProxy_2{});
-        return (marple_target_.*forward)();
+        return (marple_target_().*forward)();
     }
 
     static constexpr const char *marple_names_[] = {
@@ -74,7 +74,7 @@ private:
         "do_compute(int, double)",
         "hook"};
     mutable marple::methods<3> marple_methods_;
-    Port &marple_target_;
+    marple::target<Port> marple_target_;
 };
 
 }
