@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"marple/analysis/run"
 	"marple/analysis/selection/graph"
 	"marple/analysis/selection/prune"
 )
@@ -316,7 +317,9 @@ families:
 	q.Front = []string{"memory"}
 	s.fronts()
 	s.a.Proven, s.a.Bound = false, 10
+	s.a.Choices[0].Next = &run.NextBest{AtLeast: true}
 	text := Text(&s.a.Selection)
+	require.Regexp(t, `(?m)^A .* not known: the time was up$`, text)
 	require.Contains(t, text, "Best assembly found: 16.0 s; none can take less than 10.0 s\n")
 }
 

@@ -133,7 +133,10 @@ func (p *page) choices(list []run.Choice) {
 		next := "-"
 		if c.Next != nil {
 			next = fmt.Sprintf("%s: %s more", c.Next.Implementation, words.Duration(c.Next.Costs))
-			if c.Next.AtLeast {
+			switch {
+			case c.Next.AtLeast && c.Next.Costs == 0:
+				next = "not known: the time was up"
+			case c.Next.AtLeast:
 				next = fmt.Sprintf("at least %s more", words.Duration(c.Next.Costs))
 			}
 		}
