@@ -8,15 +8,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define CALIBRATION_NS 1000000u /* a rate good to 1e-4, for runs too short to do better */
-
 bool mrl_alone;
 
 /*
  * At exit; later, when libraries are being closed and ending.c's destructor runs, the core could not be opened
  * any more. The destructor then finds the run stopped.
  */
-static void finish(void)
+void mrl_end_alone(void)
 {
     if (!mrl.started || mrl.stopped || getpid() != mrl.pid)
         return;
@@ -45,10 +43,10 @@ static void begin(void)
     mrl.concurrent = true;
     if (!mrl_begin(directory, 0, 1))
         return;
-    while (mrl.tsc && mrl_raw_ns() - before.raw_ns < CALIBRATION_NS)
+    while (mrl.tsc && mrl_raw_ns() - before.raw_ns < MRL_CALIBRATION_NS)
         ;
     mrl_alone = true;
-    atexit(finish);
+    atexit(mrl_end_alone);
     mrl_record(before);
 }
 

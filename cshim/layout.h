@@ -79,6 +79,7 @@ enum mrl_kind {
     MRL_COMPLETED, /* an operation completed in this call */
     MRL_BEGIN,     /* another thread goes on with a block whose thread has ended: start */
     MRL_VALUES,    /* of the invocation that has just ended: parameters and qualities */
+    MRL_ATOMIC,    /* a value was reported: start; path is its node */
     MRL_KIND_COUNT
 };
 
@@ -204,6 +205,8 @@ enum mrl_node_kind {
     MRL_NODE_OVERFLOW,  /* paths for which there was no room */
     MRL_NODE_CUT,       /* callers that are left out: key = 0 beyond the depth asked for, 1 not known */
     MRL_NODE_FAMILIES,  /* no path: name = what the program declares of families of components */
+    MRL_NODE_ATOMIC,    /* no path, but the name = string of values that are reported */
+    MRL_NODE_METADATA,  /* no path: name = string, key = string of its value; the last one of a name is good */
 };
 
 struct mrl_node {

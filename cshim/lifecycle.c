@@ -3,6 +3,7 @@
  * MPI_Init has returned, and mrl_end inside MPI_Finalize.
  */
 #include "core.h"
+#include "include/marple.h"
 #include "shim.h"
 
 #include <dlfcn.h>
@@ -65,6 +66,16 @@ bool mrl_beside(const char *relative, char *path, size_t size)
     const char *slash = strrchr(info.dli_fname, '/');
     int length = slash ? (int)(slash - info.dli_fname) + 1 : 0;
     return snprintf(path, size, "%.*s%s", length, info.dli_fname, relative) < (int)size;
+}
+
+/* The library that this one is a copy of, if that is in the process already; else NULL. */
+void *mrl_original(void)
+{
+    Dl_info ours, first;
+    void *hooks = dlsym(RTLD_DEFAULT, MARPLE_HOOKS);
+    if (!hooks || !dladdr(hooks, &first) || !dladdr(&mrl, &ours) || first.dli_fbase == ours.dli_fbase)
+        return NULL;
+    return dlopen(first.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
 }
 
 /* The child shares the mapping, and must not write to it: not even when it calls MPI_Pcontrol. */

@@ -130,6 +130,13 @@ void mrl_choose_directory(char *out, size_t size);
 /* alone.c */
 extern bool mrl_alone; /* measured by itself, without a world */
 void mrl_begin_alone(void);
+void mrl_end_alone(void);
+#define MRL_CALIBRATION_NS 1000000u /* a rate of the clock good to 1e-4, for runs too short to do better */
+
+/* atomic.c: what another tool, or the program through it, reports beside calls and regions. */
+void mrl_atomic(struct mrl_thread *t, const char *name, uint64_t value);
+void mrl_metadata(const char *name, const char *value);
+#define MRL_METADATA_VALUE 1000u /* bytes that are kept, and a zero */
 
 /* region.c */
 void mrl_phase(int level);
@@ -147,6 +154,7 @@ void mrl_families(const char *declaration);
 
 /* lifecycle.c, in the order of calling */
 bool mrl_beside(const char *relative, char *path, size_t size);
+void *mrl_original(void);
 struct mrl_transport;
 bool mrl_begin(const char *directory, int rank, int ranks);
 void mrl_record(struct mrl_instant before);

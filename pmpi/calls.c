@@ -74,7 +74,7 @@ MRL_COLD int mrl_failed(struct mrl_thread *t, enum mrl_function_id f, struct mrl
 }
 
 /* One call may complete more operations than fit one commit; the rest are commits of their own. */
-static void make_room(struct mrl_thread *t, uint64_t at)
+void mrl_make_room(struct mrl_thread *t, uint64_t at)
 {
     if (likely(at - mrl_head(t) < MRL_RESERVE - 8))
         return;
@@ -93,7 +93,7 @@ static uint64_t write_operation(struct mrl_thread *t, const struct mrl_request *
                                 const struct mrl_received_message *m, uint64_t at)
 {
     bool nothing = brings_nothing(item->kind) || (kind == MRL_COMPLETED && m->peer == MRL_PROC_NULL);
-    make_room(t, at);
+    mrl_make_room(t, at);
     mrl_slot(t, at)->completed = (struct mrl_completed){
         .bytes = (uint64_t)m->bytes, .number = item->number, .path = item->path, .peer = m->peer, .tag = m->tag,
         .thread = item->thread, .kind = (uint8_t)kind, .comm = item->comm,

@@ -23,7 +23,8 @@ static bool prepare(void)
     if (prepared)
         return wanted;
     prepared = true;
-    mrl.layers = mrl_abi_layers;
+    if (!mrl.layers)
+        mrl.layers = mrl_abi_layers;
     mrl_settings_read();
     if (!mrl.settings.enable)
         return false;
@@ -140,14 +141,14 @@ MRL_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provi
  * The wait for the last rank is MPI_Finalize's, and ends the measured time. Then ranks merge; what is left
  * for rank 0 is done when MPI is finalised, so that the others need not wait for it.
  */
-static bool end(struct mrl_caller caller)
+static bool end(struct mrl_caller caller, uint64_t start)
 {
     mrl_resume();
     struct mrl_thread *t = mrl_enter(); /* none for a thread that found no room */
     struct mrl_call c = {.peer = MRL_NO_PEER};
     if (t) {
         mrl_close_regions(t);
-        c.start = mrl_start(t);
+        c.start = start ? start : mrl_start(t);
         c.comm = mrl_comm(t, mrl_abi.comm_world);
     }
     mrl_transport_patience(0);
@@ -180,13 +181,31 @@ static bool end(struct mrl_caller caller)
 /* Around every form of MPI_Finalize. True: this process has gathered what rank 0 is to report. */
 static bool before_finalize(struct mrl_caller caller)
 {
-    return mrl.started && !mrl.stopped && !mrl_alone && getpid() == mrl.pid && end(caller);
+    return mrl.started && !mrl.stopped && !mrl_alone && getpid() == mrl.pid && end(caller, 0);
 }
 
 static void after_finalize(bool gathered)
 {
     if (gathered && mrl.header->rank == 0 && !mrl_conclude() && mrl.in_file)
         mrl_say("the report is not complete; finish it with: marple recover %s", mrl.directory);
+}
+
+void mrl_begin_late(struct mrl_caller caller, bool frames)
+{
+    if (!prepare())
+        return;
+    if (!frames)
+        mrl.settings.callpath = 0;
+    struct mrl_instant before = mrl_instant_now();
+    while (mrl.tsc && mrl_raw_ns() - before.raw_ns < MRL_CALIBRATION_NS)
+        ;
+    begin(before, 0);
+    mrl_begun_in(caller);
+}
+
+void mrl_end_early(struct mrl_caller caller, uint64_t start)
+{
+    after_finalize(end(caller, start));
 }
 
 MRL_EXPORT int MPI_Finalize(void)

@@ -16,4 +16,11 @@ struct mrl_init mrl_before_init(struct mrl_caller caller);
 void mrl_begun_in(struct mrl_caller caller);
 void mrl_describe(uint64_t init_ticks, int provided);
 
+/*
+ * For a source of events that sees MPI's beginning and end by itself: when MPI is initialised; and before it is
+ * finalised, in a call of MPI_Finalize that began at `start` (0: now). frames: the stack leads to the program.
+ */
+void mrl_begin_late(struct mrl_caller caller, bool frames);
+void mrl_end_early(struct mrl_caller caller, uint64_t start);
+
 #endif

@@ -7,6 +7,7 @@
  */
 #include "stacked.h"
 #include "calls.h"
+#include "tau.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -118,6 +119,8 @@ void mrl_stacked(void)
     static bool redirected[MRL_FUNCTIONS];
     const char *unseen = NULL, *by = NULL;
     int others = -1;
+    if (mrl_tau_loads_us())
+        return;
     for (int f = 0; f < MRL_FUNCTIONS; f++) {
         const struct link_map *tool = redirected[f] ? NULL : taken_by(mrl_function_facts[f].name);
         if (!tool || (redirected[f] = redirect((enum mrl_function_id)f, tool)))
@@ -133,6 +136,8 @@ void mrl_stacked(void)
 /* A tool that takes MPI_Init must be met before that. */
 __attribute__((constructor)) static void meet(void)
 {
+    if (mrl_original() || mrl_tau_loads_us())
+        return;
     if (!(taken_by("MPI_Init") || taken_by("MPI_Init_thread")) || !mrl_find("PMPI_Init"))
         return;
     mrl_settings_read();

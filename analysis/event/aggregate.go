@@ -3,6 +3,7 @@ package event
 import (
 	"fmt"
 	"io"
+	"math"
 	"sync/atomic"
 	"unsafe"
 )
@@ -506,6 +507,13 @@ func (a *Aggregator) other(r *record) {
 		duration := max(uint64(r.duration), t.pending[wideDuration])
 		a.boundary(Edge(path)|edgeExit, r.start)
 		a.touch(a.find(EntryRegion, uint64(path), 0)).add(duration)
+	case kindAtomic:
+		e := a.touch(a.find(EntryAtomic, uint64(path), 0))
+		sum := e.Sum
+		e.add(r.start)
+		if e.Sum < sum { // values are whatever somebody reports
+			e.Sum = math.MaxUint64
+		}
 	case kindBefore:
 		t.pending[pendingRunnable] += r.start
 		t.pending[pendingBlocked] += r.second()

@@ -14,6 +14,7 @@ const (
 	EntryGap              // times between the same two events
 	EntryPeer             // messages with one rank of a communicator, in one direction
 	EntryRegion           // invocations of a region or phase
+	EntryAtomic           // values reported under one name, in place of ticks
 )
 
 // Direction of an EntryPeer.
@@ -92,7 +93,7 @@ const (
 	oneBatch = kindMask + 1
 )
 
-// Path is the node of an EntryCall or EntryRegion.
+// Path is the node of an EntryCall, EntryRegion or EntryAtomic.
 func (e *Entry) Path() uint32 { return uint32(e.key) }
 
 // Comm is the communicator of an EntryCall or EntryPeer.

@@ -108,6 +108,7 @@ const (
 	kindCompleted
 	kindBegin
 	kindValues
+	kindAtomic
 )
 
 // Flags of records.
@@ -160,6 +161,8 @@ const (
 	NodeOverflow
 	NodeCut
 	NodeFamilies // no path: what the program declares of families of components
+	NodeAtomic
+	NodeMetadata
 )
 
 // Node is struct mrl_node.
@@ -170,7 +173,7 @@ type Node struct {
 	Flags  OpFlags
 	_      uint8
 	// NodeFrame: where the function begins in its module; NodePhase: level; NodeCut: see CutUnknown;
-	// NodeComponent: strings of component and, in the upper half, instance.
+	// NodeComponent: strings of component and, in the upper half, instance; NodeMetadata: string of the value.
 	Key  uint64
 	Name uint32 // string, or index of the module
 	// Where a frame or an MPI call was called, as its return address; Site is 0 if that is not known.

@@ -199,6 +199,11 @@ func (t *ThreadWriter) Enter(node uint32, at uint64) {
 	t.put(record{start: at, peer: NoPeer, what: makeWhat(node, 0, kindEnter, 0)})
 }
 
+// Atomic reports a value; node is that of its name.
+func (t *ThreadWriter) Atomic(node uint32, value uint64) {
+	t.put(record{start: value, peer: NoPeer, what: makeWhat(node, 0, kindAtomic, 0)})
+}
+
 // Exit closes the innermost open region.
 func (t *ThreadWriter) Exit(at uint64) {
 	last := len(t.open) - 1

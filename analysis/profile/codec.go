@@ -163,6 +163,7 @@ func (c *coder) profile(p *Profile) {
 		number(c, x)
 	}
 	number(c, &p.Logged)
+	c.reported(p)
 	waits := string(p.Waits.Encode())
 	if c.text(&waits); c.reading && p.Waits.Decode([]byte(waits)) != nil {
 		c.fail()

@@ -51,6 +51,9 @@ type Profile struct {
 	Lost     Lost
 	Logged   uint64 // ranks that have kept a log of events
 	Waits    waitstate.Table
+
+	Atomics  []Atomic   // by name
+	Metadata []Metadata // by name
 }
 
 // Total is one rank's balance. Wall is Useful + MPI + OffCore + Paused + Own of the thread that called
@@ -172,6 +175,7 @@ func FromProcess(p *event.Process) *Profile {
 	profile.Lost.Paths, profile.Lost.Comms, profile.Lost.Strings = h.NodesLost, h.CommsLost, h.StringsLost
 	profile.Lost.Members, profile.Lost.Threads, profile.Lost.Requests = h.MembersLost, h.ThreadsLost, h.RequestsLost
 	profile.Lost.Statuses, profile.Lost.MPIOff = h.StatusesLost, clock.Ns(unrecorded(h))
+	profile.reported(p)
 	total.Balance(&profile.Graph)
 	profile.Totals = []Total{total}
 	return profile
@@ -402,6 +406,7 @@ func Merge(a, b *Profile) *Profile {
 	m.Peers = m.Peers[:min(len(m.Peers), MaxPeers)]
 	m.Logged = a.Logged + b.Logged
 	m.Waits = waitstate.Merge(a.Waits, b.Waits, m.Top())
+	m.mergeReported(a, b)
 	m.Graph = *callgraph.Merge(&a.Graph, &b.Graph, m.Top())
 	return m
 }

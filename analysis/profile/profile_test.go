@@ -42,6 +42,15 @@ func one(t *rapid.T, rank, ranks int) *Profile {
 		thread.Call(c)
 		now += c.Duration
 	}
+	names := rapid.SampledFrom([]string{"a", "b", "\xff\n\"", ""})
+	for range rapid.IntRange(0, 9).Draw(t, "values") {
+		name := w.Node(event.Node{Kind: event.NodeAtomic, Name: w.String(names.Draw(t, "name"))})
+		thread.Atomic(name, rapid.Uint64().Draw(t, "value"))
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "metadata") {
+		value := uint64(w.String(names.Draw(t, "value")))
+		w.Node(event.Node{Kind: event.NodeMetadata, Name: w.String(names.Draw(t, "name")), Key: value})
+	}
 	p, err := w.Process(now)
 	require.NoError(t, err)
 	return FromProcess(p)

@@ -22,6 +22,7 @@ const (
 	mostFindings = 3 // more are counted; the first is what a reader will act on
 	mostRows     = 5 // of each table
 	mostNotes    = 3
+	mostReported = 3
 	mostLines    = 42
 
 	// Lines that follow, mostly: what comes first may take the rest.
@@ -43,6 +44,7 @@ func Text(r *run.Run, directory string) string {
 	w.functions()
 	w.sites()
 	w.communication()
+	w.reported()
 	w.selection()
 	w.foot(directory)
 	return w.String()
@@ -285,6 +287,30 @@ func sending(r *run.Run) int {
 		}
 	}
 	return n
+}
+
+// reported tells of values that the program reported under names of its own; TAU's sizes of messages stand in the table
+// of functions.
+func (w *writer) reported() {
+	var parts []string
+	more := 0
+	for _, a := range w.r.AtomicEvents {
+		switch {
+		case strings.HasPrefix(a.Name, "Message size "):
+		case len(parts) == mostReported:
+			more++
+		default:
+			parts = append(parts, fmt.Sprintf("%s %s to %s, mean %s, in %s", words.Clean(words.Fit(a.Name, 40)), words.Number(a.Values.Min), words.Number(a.Values.Max),
+				words.Number(uint64(a.Values.Mean+0.5)), words.Count(a.Values.N, "value", "values")))
+		}
+	}
+	if len(parts) == 0 {
+		return
+	}
+	if more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more in run.json", more))
+	}
+	w.block("Reported     ", "             ", strings.Join(parts, "; "))
 }
 
 // mostModels are told; the others stand in the details.

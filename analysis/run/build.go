@@ -56,6 +56,12 @@ func New(p *profile.Profile, names Namer) *Run {
 	for _, m := range p.Graph.Modules {
 		r.Modules = append(r.Modules, Module{m.Path, m.BuildID, names.Notes(m)})
 	}
+	for _, a := range p.Atomics {
+		r.AtomicEvents = append(r.AtomicEvents, AtomicEvent{a.Name, newStat(a.Values)})
+	}
+	for _, m := range p.Metadata {
+		r.Metadata = append(r.Metadata, Metadata(m))
+	}
 	r.Waits = b.waits(r)
 	r.Models, r.Deeper = []Model{}, []Note{}
 	r.Conditions = conditions(r)

@@ -46,6 +46,10 @@ type Run struct {
 	Conditions []Note     `json:"conditions"`   // circumstances that the figures must be read with
 	NotSeen    []Note     `json:"not_seen"`     // what is missing from this file, and why
 
+	// What another tool, or the program through it, has reported.
+	AtomicEvents []AtomicEvent `json:"atomic_events,omitempty"`
+	Metadata     []Metadata    `json:"metadata,omitempty"`
+
 	Core           Balance       `json:"core_time"`
 	PerRank        []RankBalance `json:"per_rank"`
 	Functions      []Function    `json:"functions"`
@@ -155,6 +159,21 @@ type Stat struct {
 
 func newStat(s stat.Stat) Stat {
 	return Stat{s.N, s.Sum, s.Min, s.Max, s.Mean(), s.Deviation(), s.MinRank, s.MaxRank}
+}
+
+// AtomicEvent describes the values that were reported under a name, in whatever unit they have.
+type AtomicEvent struct {
+	Name   string `json:"name"`
+	Values Stat   `json:"values"`
+}
+
+// Metadata is a name with a value; where ranks have different ones, that of the lowest rank.
+type Metadata struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Rank  int32  `json:"rank"`  // whose it is
+	Ranks uint64 `json:"ranks"` // that have one
+	Same  bool   `json:"same"`  // on all of these
 }
 
 // Node is a call path. Statistics over ranks stand for those ranks that have the node, whose number is

@@ -177,7 +177,7 @@ func (b *builder) waitsNotSeen(add func(id string, count uint64, text string)) {
 	add("log-ended", l.Ended, "on %d ranks the log was full before the end: wait states are known up to there; give more room with --log")
 	add("messages-unmatched", l.Unmatched, "%d messages were matched by neither side's log and are not in the wait states")
 	add("messages-ambiguous", l.Ambiguous, "%d messages shared an envelope with another thread's and are not in the wait states")
-	add("collectives-uncovered", l.Uncovered, "%d collective calls are not in the wait states (neighbourhoods, intercommunicators, logs that ended)")
+	add("collectives-uncovered", l.Uncovered, "%d collective calls are not in the wait states (neighbourhoods, intercommunicators, communicators that are not known, logs that ended)")
 	add("clocks-backward", l.Backward, "%d messages seem to have been received before they were sent")
 	add("clocks-of-hosts", l.Hosts, "the clocks of %d ranks on other hosts are aligned by the time of day: short waits between hosts mean nothing")
 	add("waits-not-explained", l.Small, fmt.Sprintf("the causes of %%d short waits (%.1f %% of the waiting time) were not followed",

@@ -77,6 +77,7 @@ Each run is kept. Where the launcher does not pass LD_PRELOAD on, put marple exe
 			if d.most < 1 {
 				return usage("--max-runs: %d: expected at least 1", d.most)
 			}
+			silence(c)
 			return d.rerun(c.OutOrStdout(), arguments)
 		}
 		r, result, err := d.diagnose(arguments[0])

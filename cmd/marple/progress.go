@@ -37,6 +37,13 @@ func doing(c *cobra.Command, format string, arguments ...any) {
 	}
 }
 
+// silence ends what a command says of its progress, before it starts a program that speaks for itself.
+func silence(c *cobra.Command) {
+	if p, ok := c.Context().Value(progressKey{}).(*progress); ok {
+		p.end()
+	}
+}
+
 type progressKey struct{}
 
 // at is told the time that has passed since the command began.
