@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define MRL_MAGIC "MARPLE\r\n"
-#define MRL_VERSION 2u
+#define MRL_VERSION 3u
 
 /* What a call does. The order is that of analysis/event; values are written to disk. */
 enum mrl_op {
@@ -136,7 +136,8 @@ struct mrl_received {
 struct mrl_completed { /* MRL_POSTED too */
     uint64_t bytes;  /* received; MRL_POSTED: to send, or room to receive */
     uint32_t number; /* of the operation within the thread that started it */
-    uint32_t thread; /* index of the thread that started it */
+    uint16_t thread; /* index of the thread that started it */
+    uint16_t op;     /* MRL_POSTED: enum mrl_op of the call that prepared it */
     int32_t peer, tag;
     uint32_t path; /* where it was started */
     uint16_t comm;

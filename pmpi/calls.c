@@ -96,7 +96,7 @@ static uint64_t write_operation(struct mrl_thread *t, const struct mrl_request *
     mrl_make_room(t, at);
     mrl_slot(t, at)->completed = (struct mrl_completed){
         .bytes = (uint64_t)m->bytes, .number = item->number, .path = item->path, .peer = m->peer, .tag = m->tag,
-        .thread = item->thread, .kind = (uint8_t)kind, .comm = item->comm,
+        .thread = (uint16_t)item->thread, .op = kind == MRL_POSTED ? item->op : MRL_OP_NONE, .kind = (uint8_t)kind, .comm = item->comm,
         .flags = (uint8_t)((nothing ? MRL_IS_SEND : 0) |
                            (item->kind == MRL_REQ_COLLECTIVE ? MRL_COLLECTIVE : 0) | (m->cancelled ? MRL_CANCELLED : 0)),
     };

@@ -181,6 +181,7 @@ MRL_INLINE uint8_t mrl_follow(struct mrl_thread *t, const struct mrl_call *c, mr
         r->comm = (uint16_t)c->comm;
         r->kind = kind;
         r->flags = flags;
+        r->op = flags & MRL_REQ_PERSISTENT ? mrl_node_at(c->path)->op : MRL_OP_NONE;
         mrl_request_ready(r, handle);
         if (started)
             mrl_take_off(t, c->end, t->mpi_sum + (c->end - c->start));

@@ -23,7 +23,8 @@ struct mrl_request {
     uint32_t thread;
     uint16_t comm;
     uint8_t kind, flags;
-    uint64_t pad[3];
+    uint16_t op; /* of the call that prepared a persistent one */
+    uint64_t pad[2];
 };
 _Static_assert(sizeof(struct mrl_request) == 64, "one cache line each");
 

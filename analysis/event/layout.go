@@ -272,7 +272,7 @@ type Header struct {
 
 const (
 	magic   = "MARPLE\r\n"
-	version = 2
+	version = 3
 
 	recordSize    = 32
 	stringsMax    = 1 << 20

@@ -327,6 +327,7 @@ type Logged struct {
 	Peer, Tag       int32
 	Bytes           uint64
 	Number, Thread  uint32 // LogPosted, LogCompleted: of the operation, within the thread that started it
+	Op              Op     // LogPosted: of the call that prepared the operation
 	flags           uint8
 }
 
@@ -442,7 +443,7 @@ func eachIn(block []byte, visit func(*Logged) bool) (more bool, err error) {
 			last = e.Start
 		case LogReceived, LogPosted, LogCompleted:
 			number += uint32(unzigzag(first))
-			e.Number, e.Thread, e.Bytes = number, d.bytes, second
+			e.Number, e.Thread, e.Op, e.Bytes = number, d.bytes&0xffff, Op(d.bytes>>16), second
 		case LogOffCore:
 			e.Duration = first
 		default:

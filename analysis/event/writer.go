@@ -193,6 +193,18 @@ func (t *ThreadWriter) Completed(path uint32, comm uint16, peer int32, bytes uin
 	t.put(record{start: bytes, peer: peer, what: makeWhat(path, comm, kindCompleted, flags)})
 }
 
+// Posted records that the call before has started a persistent operation, which a call of class op had prepared. The
+// number counts the operations that the thread has started; bytes are to be sent, or room to receive.
+func (t *ThreadWriter) Posted(path uint32, op Op, comm uint16, peer, tag int32, number uint32, bytes uint64) {
+	var flags uint8
+	if op.Sends() {
+		flags = flagIsSend
+	} else if op.Collective() {
+		flags = flagCollective
+	}
+	t.put(record{start: bytes, duration: number, bytes: uint32(op) << 16, peer: peer, tag: tag, what: makeWhat(path, comm, kindPosted, flags)})
+}
+
 // Enter opens a region or phase below the innermost open one.
 func (t *ThreadWriter) Enter(node uint32, at uint64) {
 	t.path, t.open = append(t.path, node), append(t.open, at)

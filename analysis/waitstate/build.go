@@ -2,6 +2,7 @@ package waitstate
 
 import (
 	"slices"
+	"strings"
 
 	"marple/analysis/callgraph"
 	"marple/analysis/event"
@@ -202,6 +203,7 @@ func (b *builder) logged(e *event.Logged) {
 	if node.Flags&event.Persistent != 0 {
 		return
 	}
+	name := strings.TrimSuffix(node.Name, "_c") // of bindings with large counts
 	switch op := node.Op; {
 	case op.Sends():
 		i := b.message(&b.r.Sends, e, at, done)
@@ -217,7 +219,7 @@ func (b *builder) logged(e *event.Logged) {
 			return
 		}
 		b.begin(&b.r.Sends, i, number)
-	case op == event.OpRecv && (node.Name == "MPI_Mrecv" || node.Name == "MPI_Imrecv"):
+	case op == event.OpRecv && (name == "MPI_Mrecv" || name == "MPI_Imrecv"):
 		b.matched(e, done, number)
 	case op == event.OpRecv:
 		i := b.message(&b.r.Receives, e, at, done)
@@ -228,15 +230,15 @@ func (b *builder) logged(e *event.Logged) {
 		if i := b.message(&b.r.Receives, e, at, done); i >= 0 {
 			b.r.Receives[i].Peeks = true
 		}
-		if node.Name == "MPI_Mprobe" {
+		if name == "MPI_Mprobe" {
 			b.take(e)
 		}
 	case op == event.OpTest:
-		if node.Name == "MPI_Improbe" {
+		if name == "MPI_Improbe" {
 			b.take(e)
 		}
 	default:
-		b.collective(node, e.Comm, e.Peer, at, done, number, e.Started() && !e.Finished())
+		b.collective(op, name, e.Comm, e.Peer, at, done, number, e.Started() && !e.Finished())
 	}
 }
 
@@ -262,12 +264,12 @@ func (b *builder) matched(e *event.Logged, done, number uint32) {
 }
 
 // collective notes an operation that all members of a communicator take part in.
-func (b *builder) collective(node *callgraph.Node, comm uint16, root int32, at, done, number uint32, goesOn bool) {
-	fact, ok := collective[node.Op]
-	if node.Op == event.OpNeighbor {
+func (b *builder) collective(op event.Op, name string, comm uint16, root int32, at, done, number uint32, goesOn bool) {
+	fact, ok := collective[op]
+	if op == event.OpNeighbor {
 		b.r.Lost.Uncovered++
 	}
-	if (node.Op == event.OpComm || node.Op == event.OpWindow) && !creations[node.Name] {
+	if (op == event.OpComm || op == event.OpWindow) && !creations[name] {
 		ok = false
 	}
 	if !ok {
@@ -317,19 +319,20 @@ func (b *builder) comm(raw uint16) int {
 // posted is a persistent operation that the call before has started.
 func (b *builder) posted(e *event.Logged) {
 	b.number = max(b.number, e.Number+1)
-	node := b.places.Call(e.Path)
-	switch {
-	case e.Collective():
-		b.collective(node, e.Comm, e.Peer, b.call, NotDone, e.Number, true)
-	case node.Op == event.OpRecv:
-		b.begin(&b.r.Receives, b.message(&b.r.Receives, e, b.call, NotDone), e.Number)
-	case node.Op.Sends():
-		i := b.message(&b.r.Sends, e, b.call, NotDone)
-		if i >= 0 {
-			b.r.Sends[i].Buffered = node.Op == event.OpBsend
-		}
-		b.begin(&b.r.Sends, i, e.Number)
+	if e.Collective() {
+		b.collective(e.Op, "", e.Comm, e.Peer, b.call, NotDone, e.Number, true)
+		return
 	}
+	list := &b.r.Sends
+	if e.Brings() {
+		list = &b.r.Receives
+	}
+	i := b.message(list, e, b.call, NotDone)
+	if i >= 0 {
+		(*list)[i].Buffered = e.Op == event.OpBsend
+		(*list)[i].Parts = e.Op == event.OpRequest
+	}
+	b.begin(list, i, e.Number)
 }
 
 const gone = -9 // the peer of a message that was cancelled

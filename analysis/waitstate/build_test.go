@@ -9,6 +9,33 @@ import (
 	"marple/analysis/event"
 )
 
+// What MPI_Start starts is the operation that was prepared; MPI_Start itself does not say which.
+func TestPersistentOperations(t *testing.T) {
+	w := event.NewWriter(0, 2)
+	thread := w.Thread(0, true)
+	l := thread.Keep(&event.Budget{Memory: 1 << 20, Total: 1 << 20})
+	world := w.Comm(event.Comm{ID: 7, Size: 2}, "MPI_COMM_WORLD", []event.Run{{Stride: 1, Count: 2}})
+	path := w.MPI(0, "MPI_Start", event.OpRequest, event.Nonblocking)
+	for i, op := range []event.Op{event.OpBsend, event.OpSsend, event.OpRecv, event.OpRequest, event.OpNToN, event.OpNeighbor} {
+		thread.Call(event.Call{Path: path, Start: uint64(10 * i), Duration: 1, Peer: event.NoPeer})
+		thread.Posted(path, op, world, 1, 5, uint32(i), 8)
+	}
+	p, err := w.Process(100)
+	require.NoError(t, err)
+	r, err := FromProcess(p, map[int]Log{0: l})
+	require.NoError(t, err)
+	message := Message{Comm: 7, Peer: 1, Tag: 5, Done: NotDone}
+	buffered, received, parts := message, message, message
+	buffered.Buffered = true
+	message.At, received.At, parts.At = 1, 2, 3
+	parts.Parts = true
+	assert.Equal(t, []Message{buffered, message}, r.Sends)
+	assert.Equal(t, []Message{received, parts}, r.Receives)
+	require.Len(t, r.Collectives, 1)
+	assert.Equal(t, Collective{Kind: AllToAll, Pattern: WaitAtNxN, Root: 1, At: 4, Done: NotDone}, r.Collectives[0])
+	assert.EqualValues(t, 1, r.Lost.Uncovered)
+}
+
 // Nobody waits on a communicator of one rank, which is nothing that is missing; on one whose members are not known
 // somebody may.
 func TestCommunicatorsThatAreNotReplayed(t *testing.T) {

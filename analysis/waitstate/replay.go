@@ -248,9 +248,12 @@ func (x *replay) deliver(told map[int32]*out) ([]packet, error) {
 
 // envelope is what messages between two ranks are matched by.
 type envelope struct {
-	comm uint64
-	tag  int32
+	comm  uint64
+	tag   int32
+	parts bool
 }
+
+func (m *Message) envelope() envelope { return envelope{m.Comm, m.Tag, m.Parts} }
 
 // half is what the other rank has to know of one end of a message.
 type half struct {
@@ -306,7 +309,7 @@ func streams(list []Message, which []int32) (keys []envelope, by map[envelope][]
 		if m.Peeks {
 			continue
 		}
-		e := envelope{m.Comm, m.Tag}
+		e := m.envelope()
 		if by[e] == nil {
 			keys = append(keys, e)
 		}
@@ -322,13 +325,14 @@ func (x *replay) encode(o *out, list []Message, which []int32) {
 	for _, e := range keys {
 		o.word(e.comm)
 		o.signed(int64(e.tag))
-		concurrent := uint64(0)
+		o.flag(e.parts)
+		concurrent := false
 		for _, i := range by[e] {
 			if x.r.Calls[list[i].At].Thread != x.r.Calls[list[by[e][0]].At].Thread {
-				concurrent = 1
+				concurrent = true
 			}
 		}
-		o.number(concurrent)
+		o.flag(concurrent)
 		o.number(uint64(len(by[e])))
 		var last int64
 		var at uint32
@@ -363,8 +367,8 @@ func decode(i *in) map[envelope][]half {
 	by := map[envelope][]half{}
 	var paths []callgraph.ID
 	for n := i.count(); n > 0; n-- {
-		e := envelope{i.word(), int32(i.signed())}
-		concurrent := i.number() != 0
+		e := envelope{i.word(), int32(i.signed()), i.flag()}
+		concurrent := i.flag()
 		var last int64
 		var at uint32
 		for k := i.count(); k > 0; k-- {
@@ -440,7 +444,7 @@ func (x *replay) match(p int32, mine [2][]int32, theirSends, theirReceives map[e
 	taken := map[envelope]int{}
 	for _, i := range mine[1] {
 		m := &r.Receives[i]
-		e := envelope{m.Comm, m.Tag}
+		e := m.envelope()
 		if !m.Peeks {
 			taken[e]++
 		} else if theirs := theirSends[e]; taken[e] < len(theirs) {

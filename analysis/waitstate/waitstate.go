@@ -76,6 +76,7 @@ type Message struct {
 	Done     uint32 // call that waited for completion, or NotDone
 	Buffered bool   // the send does not depend on the receiver
 	Peeks    bool   // a probe: it waits for the next message, but does not take it
+	Parts    bool   // partitioned: such sends and receives meet only each other
 }
 
 // Kind is what a collective operation depends on.

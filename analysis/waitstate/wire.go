@@ -13,6 +13,13 @@ type out []byte
 func (o *out) number(x uint64) { *o = binary.AppendUvarint(*o, x) }
 func (o *out) signed(x int64)  { *o = binary.AppendVarint(*o, x) }
 func (o *out) word(x uint64)   { *o = binary.LittleEndian.AppendUint64(*o, x) }
+func (o *out) flag(x bool) {
+	if x {
+		o.number(1)
+	} else {
+		o.number(0)
+	}
+}
 
 type in struct {
 	data []byte
@@ -28,6 +35,8 @@ func (i *in) signed() int64 {
 	x, n := binary.Varint(i.data)
 	return advance(i, x, n)
 }
+
+func (i *in) flag() bool { return i.number() != 0 }
 
 func (i *in) word() uint64 {
 	if len(i.data) < 8 {
