@@ -163,6 +163,13 @@ func (w *writer) efficiency() {
 	}
 	w.line("Efficiency   parallel %s = load balance %s × communication %s", words.Percent(e.Parallel),
 		words.Percent(e.LoadBalance), communication)
+	if e.Transfer > 0 {
+		first := ""
+		if e.Replayed < 0.99 {
+			first = fmt.Sprintf(" (of the first %s)", words.Percent(e.Replayed))
+		}
+		w.line("             communication %s = serialization %s × transfer %s%s", communication, words.Percent(e.Serialization), words.Percent(e.Transfer), first)
+	}
 	counted := c.Wall - min(c.Wall, c.OffCore+c.Waited+c.Paused+c.Own)
 	mpi := ""
 	if c.MPI > 0 {

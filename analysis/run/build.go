@@ -64,6 +64,7 @@ func New(p *profile.Profile, names Namer) *Run {
 	}
 	r.Waits = b.waits(r)
 	r.Models, r.Deeper = []Model{}, []Note{}
+	r.Efficiency.split(p.Waits.Ideal, p.Waits.Replayed, r.WallNs)
 	r.Conditions = conditions(r)
 	r.NotSeen = b.notSeen(r)
 	if wrong != nil {
@@ -150,6 +151,18 @@ func Efficiencies(ranks []RankBalance) Efficiency {
 		e.Communication, e.Defined = busiest/core, true
 	}
 	return e
+}
+
+// split divides the communication efficiency, given the time that would be left on an ideal network, the time that it
+// is part of, and that of the whole run.
+func (e *Efficiency) split(ideal, replayed, wall uint64) {
+	if !e.Defined || replayed == 0 || wall == 0 {
+		return
+	}
+	e.Replayed = min(float64(replayed)/float64(wall), 1)
+	// More than 1 for either would be the two measurements' disagreement.
+	e.Transfer = min(max(float64(ideal)/float64(replayed), e.Communication), 1)
+	e.Serialization = e.Communication / e.Transfer
 }
 
 func (b *builder) graph() []*Node {

@@ -117,6 +117,12 @@ type Efficiency struct {
 	LoadBalance   float64 `json:"load_balance"`
 	Communication float64 `json:"communication"`
 	Defined       bool    `json:"communication_defined"`
+	// Where the logs were replayed, Communication = Serialization·Transfer. Transfer is the part of the time that would be
+	// left if messages took none; what is lost then, ranks wait because of the order of things. Both are 0 if not known.
+	// Replayed is the share of the run that the replay covers, from its beginning.
+	Serialization float64 `json:"serialization"`
+	Transfer      float64 `json:"transfer"`
+	Replayed      float64 `json:"replayed"`
 	// CoreAvailability is the share of the time for which ranks had a core, or waited of their own accord.
 	CoreAvailability float64 `json:"core_availability"`
 }

@@ -42,6 +42,9 @@ var creations = map[string]bool{
 	"MPI_Win_create": true, "MPI_Win_allocate": true, "MPI_Win_allocate_shared": true, "MPI_Win_create_dynamic": true, "MPI_Win_free": true,
 }
 
+// stays says of what operation classes calls take as long on an ideal network.
+var stays = map[event.Op]bool{event.OpFileRead: true, event.OpFileWrite: true, event.OpFileOther: true, event.OpDatatype: true, event.OpLocal: true}
+
 // FromProcess takes one process's events out of the logs of its threads, by thread number.
 func FromProcess(p *event.Process, logs map[int]Log) (*Rank, error) {
 	b := &builder{p: p, h: p.Header(), clock: callgraph.CommonClockOf(p.Header()), places: callgraph.PlacesOf(p), paths: map[callgraph.ID]uint32{},
@@ -146,6 +149,7 @@ func (b *builder) event(e *event.Logged) {
 	switch e.Kind {
 	case event.LogCall:
 		b.add(e.Start, e.Duration, e.Path, event.AtCall(e.Path))
+		b.r.Calls[b.call].Stays = stays[b.places.Call(e.Path).Op]
 		if !e.Failed() {
 			b.logged(e)
 		}
@@ -208,7 +212,7 @@ func (b *builder) logged(e *event.Logged) {
 	case op.Sends():
 		i := b.message(&b.r.Sends, e, at, done)
 		if i >= 0 {
-			b.r.Sends[i].Buffered = op == event.OpBsend
+			b.r.Sends[i].Buffered, b.r.Sends[i].Synchronous = op == event.OpBsend, op == event.OpSsend
 		}
 		if !e.Started() || e.Finished() {
 			return
@@ -329,7 +333,7 @@ func (b *builder) posted(e *event.Logged) {
 	}
 	i := b.message(list, e, b.call, NotDone)
 	if i >= 0 {
-		(*list)[i].Buffered = e.Op == event.OpBsend
+		(*list)[i].Buffered, (*list)[i].Synchronous = e.Op == event.OpBsend, e.Op == event.OpSsend
 		(*list)[i].Parts = e.Op == event.OpRequest
 	}
 	b.begin(list, i, e.Number)

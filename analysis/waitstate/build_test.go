@@ -26,7 +26,7 @@ func TestPersistentOperations(t *testing.T) {
 	require.NoError(t, err)
 	message := Message{Comm: 7, Peer: 1, Tag: 5, Done: NotDone}
 	buffered, received, parts := message, message, message
-	buffered.Buffered = true
+	buffered.Buffered, message.Synchronous = true, true
 	message.At, received.At, parts.At = 1, 2, 3
 	parts.Parts = true
 	assert.Equal(t, []Message{buffered, message}, r.Sends)

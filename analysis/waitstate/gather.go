@@ -112,7 +112,7 @@ func (t *Table) Decode(data []byte) error {
 }
 
 func (t *Table) numbers() []*uint64 {
-	return append([]*uint64{&t.Ranks, &t.Events, &t.Bytes, &t.Length, &t.Useful, &t.Explained}, t.Lost.Fields()...)
+	return append([]*uint64{&t.Ranks, &t.Events, &t.Bytes, &t.Length, &t.Useful, &t.Explained, &t.Ideal, &t.Replayed}, t.Lost.Fields()...)
 }
 
 func (o *out) ranks(list []stat.Ranked) {

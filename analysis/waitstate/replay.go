@@ -19,6 +19,7 @@ func Replay(r *Rank, t Transport) (Table, error) {
 	if err := x.align(); err != nil {
 		return Table{}, err
 	}
+	x.busy = r.spendings()
 	if err := x.meet(); err != nil {
 		return Table{}, err
 	}
@@ -30,7 +31,10 @@ func Replay(r *Rank, t Transport) (Table, error) {
 	}
 	waits := x.waits()
 	table := r.table(x.rank, waits)
-	err := x.explain(waits, &table)
+	if err := x.explain(waits, &table); err != nil {
+		return table, err
+	}
+	err := x.ideal(&table)
 	table.Lost = r.Lost
 	return table, err
 }
@@ -42,6 +46,8 @@ type replay struct {
 	found []uint32 // by call: index+1 of what it waited for longest
 	needs []waited
 
+	busy     []int64 // see spendings
+	depends  []dependence
 	asked    []asked            // receives that were matched
 	partners []int32            // ranks that messages went to or came from
 	usable   map[uint64]int     // by communicator: how many operations all members have logged
@@ -259,6 +265,7 @@ func (m *Message) envelope() envelope { return envelope{m.Comm, m.Tag, m.Parts} 
 type half struct {
 	at, done   uint32 // calls
 	start      int64  // of at
+	busy       int64  // before it
 	from, to   int64  // of done: it started and ended
 	path       callgraph.ID
 	concurrent bool // with other threads' messages of this envelope
@@ -334,14 +341,15 @@ func (x *replay) encode(o *out, list []Message, which []int32) {
 		}
 		o.flag(concurrent)
 		o.number(uint64(len(by[e])))
-		var last int64
+		var last, busy int64
 		var at uint32
 		for _, i := range by[e] {
 			m := &list[i]
 			c := &x.r.Calls[m.At]
 			o.signed(c.Start - last)
 			o.signed(int64(m.At) - int64(at))
-			last, at = c.Start, m.At
+			o.signed(x.busy[m.At] - busy)
+			last, at, busy = c.Start, m.At, x.busy[m.At]
 			n, known := paths[c.Path]
 			if !known {
 				n = len(paths)
@@ -369,13 +377,14 @@ func decode(i *in) map[envelope][]half {
 	for n := i.count(); n > 0; n-- {
 		e := envelope{i.word(), int32(i.signed()), i.flag()}
 		concurrent := i.flag()
-		var last int64
+		var last, busy int64
 		var at uint32
 		for k := i.count(); k > 0; k-- {
 			h := half{done: NotDone, concurrent: concurrent}
 			last += i.signed()
 			at += uint32(i.signed())
-			h.start, h.at = last, at
+			busy += i.signed()
+			h.start, h.at, h.busy = last, at, busy
 			switch p := i.number(); {
 			case p < uint64(len(paths)):
 				h.path = paths[p]
@@ -415,7 +424,11 @@ func (x *replay) match(p int32, mine [2][]int32, theirSends, theirReceives map[e
 			if m.Done == NotDone || m.Buffered {
 				continue
 			}
-			if d := &r.Calls[m.Done]; h.start > d.Start && h.start < d.End {
+			waited := h.start > r.Calls[m.Done].Start && h.start < r.Calls[m.Done].End
+			if m.Synchronous || waited {
+				x.depend(m.Done, p, h)
+			}
+			if waited {
 				x.offer(m.Done, LateReceiver, h.start, p, h.at, h.path)
 				x.inStep(p, m.Done, h.at)
 			}
@@ -433,6 +446,7 @@ func (x *replay) match(p int32, mine [2][]int32, theirSends, theirReceives map[e
 		for k, i := range own[e][:n] {
 			m, h := &r.Receives[i], &theirs[k]
 			x.late(m, h, p)
+			x.depend(m.Done, p, h)
 			start := r.Calls[m.At].Start
 			x.asked = append(x.asked, asked{start, h.start})
 			if h.done != NotDone && start > h.from && start < h.to {

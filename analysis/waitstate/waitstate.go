@@ -61,6 +61,7 @@ type Call struct {
 	Path       uint32 // index into Rank.Paths
 	Gap        uint32 // likewise: what the time since the call before is charged to
 	OffCore    int64  // part of that time without a core
+	Stays      bool   // its time would be the same on an ideal network: files, types, ...
 	Thread     uint16
 }
 
@@ -69,14 +70,15 @@ const NotDone = ^uint32(0)
 
 // Message is a rank's half of a message, in the order in which sends were started, or receives posted.
 type Message struct {
-	Comm     uint64 // id
-	Peer     int32  // rank in MPI_COMM_WORLD
-	Tag      int32
-	At       uint32 // call that sent, or posted the receive; of a matched receive the probe that matched
-	Done     uint32 // call that waited for completion, or NotDone
-	Buffered bool   // the send does not depend on the receiver
-	Peeks    bool   // a probe: it waits for the next message, but does not take it
-	Parts    bool   // partitioned: such sends and receives meet only each other
+	Comm        uint64 // id
+	Peer        int32  // rank in MPI_COMM_WORLD
+	Tag         int32
+	At          uint32 // call that sent, or posted the receive; of a matched receive the probe that matched
+	Done        uint32 // call that waited for completion, or NotDone
+	Buffered    bool   // the send does not depend on the receiver
+	Synchronous bool   // it always does
+	Peeks       bool   // a probe: it waits for the next message, but does not take it
+	Parts       bool   // partitioned: such sends and receives meet only each other
 }
 
 // Kind is what a collective operation depends on.
@@ -186,7 +188,9 @@ type Table struct {
 	Length    uint64 // of the critical path, ns; rank 0's, as the next two are
 	Useful    uint64 // of it outside MPI
 	Explained uint64 // ranks whose Delays, and part in Critical, are known
-	Lost      Lost
+	// Of the time Replayed, Ideal would be left on a network on which messages take no time, ns; rank 0's.
+	Ideal, Replayed uint64
+	Lost            Lost
 }
 
 // MostPairs bounds Pairs; those that waited longest are kept.
@@ -195,7 +199,7 @@ const MostPairs = 16384
 // Merge adds the findings of other ranks. top is how many ranks each row keeps.
 func Merge(a, b Table, top int) Table {
 	m := Table{Ranks: a.Ranks + b.Ranks, Events: a.Events + b.Events, Bytes: a.Bytes + b.Bytes, Length: a.Length + b.Length,
-		Useful: a.Useful + b.Useful, Explained: a.Explained + b.Explained, Lost: a.Lost}
+		Useful: a.Useful + b.Useful, Explained: a.Explained + b.Explained, Ideal: a.Ideal + b.Ideal, Replayed: a.Replayed + b.Replayed, Lost: a.Lost}
 	theirs := b.Lost
 	for i, x := range m.Lost.Fields() {
 		*x += *theirs.Fields()[i]

@@ -64,6 +64,7 @@ type world struct {
 	gap   []uint32
 	off   []int64
 	waits []wait // of all ranks
+	needs []wait // rank's call cannot end before theirs is entered
 	sends map[stream][]end
 	posts map[stream][]end
 	comms []Comm
@@ -171,6 +172,7 @@ func (w *world) send(from, to int, tag int32, synchronous, blocking bool) {
 	if blocking {
 		m.Done = call
 	}
+	m.Synchronous = synchronous
 	r.Sends = append(r.Sends, m)
 	w.sends[s] = append(w.sends[s], end{call, w.now[from], synchronous, len(r.Sends) - 1})
 	if blocking {
@@ -184,6 +186,7 @@ func (w *world) send(from, to int, tag int32, synchronous, blocking bool) {
 // finishSend: call waits until the receive is posted.
 func (w *world) finishSend(s stream, k int, call uint32) {
 	post := w.posts[s][k]
+	w.needs = append(w.needs, wait{rank: s.from, call: call, by: s.to, theirs: post.call})
 	w.ranks[s.from].Sends[w.sends[s][k].use].Done = call
 	start := w.ranks[s.from].Calls[call].Start
 	w.leave(s.from, call, max(w.now[s.from], post.time+latency))
@@ -210,6 +213,7 @@ func (w *world) post(from, to int, tag int32) uint32 {
 // finishReceive: call waits until the message was sent.
 func (w *world) finishReceive(s stream, k int, call uint32) {
 	sent := w.sends[s][k]
+	w.needs = append(w.needs, wait{rank: s.to, call: call, by: s.from, theirs: sent.call})
 	w.ranks[s.to].Receives[w.posts[s][k].use].Done = call
 	start := w.ranks[s.to].Calls[call].Start
 	w.leave(s.to, call, max(w.now[s.to], sent.time+latency))
@@ -241,6 +245,9 @@ func (w *world) collective(comm int, kind Kind, root int32) {
 		for j, other := range members {
 			depends := kind == AllToAll || kind == ToRoot && k == int(root) && j != k ||
 				kind == FromRoot && k != int(root) && j == int(root) || kind == Prefix && j < k
+			if depends && j != k {
+				w.needs = append(w.needs, wait{rank: rank, call: calls[k], by: other, theirs: calls[j]})
+			}
 			if depends && (last < 0 || enter[j] > enter[last] || enter[j] == enter[last] && other < members[last]) {
 				last = j
 			}
@@ -358,6 +365,40 @@ func (w *world) critical() map[callgraph.ID]uint64 {
 		call, inside = call-1, true
 	}
 	return sums
+}
+
+// ideal is how long the program takes when messages take no time: all that is known of the times is relaxed until
+// nothing changes.
+func (w *world) ideal() uint64 {
+	enter := make([][]int64, len(w.ranks))
+	by := map[[2]int][]wait{}
+	for _, n := range w.needs {
+		key := [2]int{n.rank, int(n.call)}
+		by[key] = append(by[key], n)
+	}
+	for rank, r := range w.ranks {
+		enter[rank] = make([]int64, len(r.Calls))
+	}
+	for changed := true; ; {
+		changed = false
+		end := int64(0)
+		for rank, r := range w.ranks {
+			now, last := int64(0), int64(0)
+			for c := range r.Calls {
+				now += r.Calls[c].Start - last
+				last = r.Calls[c].End
+				changed = changed || enter[rank][c] != now
+				enter[rank][c] = now
+				for _, n := range by[[2]int{rank, c}] {
+					now = max(now, enter[n.by][n.theirs])
+				}
+			}
+			end = max(end, now)
+		}
+		if !changed {
+			return uint64(end)
+		}
+	}
 }
 
 // costs spreads the cost of each wait by recursion, from the definition.
@@ -543,6 +584,7 @@ func (w *world) check(t require.TestingT) Table {
 	table := replayAll(t, w.ranks)
 	require.Equal(t, w.table(), withoutRanks(table.Waits))
 	require.EqualValues(t, len(w.ranks), table.Explained)
+	require.Equal(t, w.ideal(), table.Ideal)
 
 	critical := map[callgraph.ID]uint64{}
 	for _, s := range table.Critical {
@@ -692,6 +734,35 @@ func TestWhatIsMissingIsCounted(t *testing.T) {
 	assert.Zero(t, ns(table, LateSender))
 }
 
+// Rank 0 sends at 100 what rank 1 waits for and works on for 50 before it answers; each message takes 3.
+func TestIdealNetwork(t *testing.T) {
+	table := two(t, func(w *world) {
+		w.compute(0, 100, 4)
+		w.compute(1, 20, 5)
+		w.send(0, 1, 0, false, true)
+		w.finishReceive(stream{0, 1, 0}, 0, w.post(0, 1, 0))
+		w.compute(1, 50, 5)
+		w.send(1, 0, 0, false, true)
+		w.finishReceive(stream{1, 0, 0}, 0, w.post(1, 0, 0))
+		w.compute(0, 30, 4)
+	})
+	assert.EqualValues(t, 100+50+30, table.Ideal)
+	assert.EqualValues(t, 100+3+50+3+30+3, table.Replayed, "and the last operation of both")
+}
+
+// Of a run with more than rank 0 can take all ranks are followed up to the same moment.
+func TestIdealNetworkOfTheBeginning(t *testing.T) {
+	ratio := func(steps int) (float64, uint64) {
+		table := replayAll(t, ring(2, steps))
+		return float64(table.Ideal) / float64(table.Replayed), table.Replayed
+	}
+	few, all := ratio(1000)
+	assert.EqualValues(t, 1000*10_000-1000, all)
+	many, part := ratio(200_000)
+	assert.InDelta(t, few, many, 0.01)
+	assert.InDelta(t, 10_000*MostItems/2/3, part, 20_000, "a step has three calls that depend on others")
+}
+
 func TestManyMessagesBetweenOnePair(t *testing.T) {
 	const n = 100_000
 	table := func() Table {
@@ -779,7 +850,7 @@ func ring(ranks, steps int) []*Rank {
 			all := call(int64(step)*10_000+9000-now, 4)
 			r.Collectives = append(r.Collectives, Collective{Kind: AllToAll, Pattern: WaitAtNxN, At: all, Done: all})
 		}
-		r.Main = len(r.Calls)
+		r.Main, r.End = len(r.Calls), now
 		list = append(list, r)
 	}
 	return list

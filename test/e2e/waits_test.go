@@ -81,6 +81,9 @@ func TestWaitsExactly(t *testing.T) {
 				assert.InDelta(t, r.Waits.Ns, all+others, 1000)
 				assert.GreaterOrEqual(t, float64(r.Waits.CriticalNs), 60e6)
 				assert.InDelta(t, float64(r.WallNs), float64(r.Waits.CriticalNs), 1e5, "but for the meeting in MPI_Finalize")
+				e := r.Efficiency
+				assert.InDelta(t, 60e6, e.Transfer*float64(r.WallNs), 2, "on an ideal network only rank 1's lateness is left")
+				assert.InDelta(t, e.Communication, e.Serialization*e.Transfer, 1e-12)
 			})
 		}
 	}
