@@ -10,6 +10,7 @@ import (
 	"marple/analysis/callgraph"
 	"marple/analysis/event"
 	"marple/analysis/run"
+	"marple/analysis/waitstate"
 )
 
 // TimelineEvent is an MPI call, or a region, of one thread. Times are nanoseconds since the first event of any rank.
@@ -41,28 +42,37 @@ func Timeline(directory string, w Window) (events []TimelineEvent, more int, err
 	if err != nil {
 		return nil, 0, err
 	}
-	first := int64(1<<63 - 1)
-	found := false
+	var headers []*event.Header
+	processes := map[string]*event.Process{}
 	for _, record := range files {
 		logs, _ := filepath.Glob(record + ".*.log")
 		if len(logs) == 0 {
 			continue
 		}
-		found = true
 		p, err := readTables(record)
 		if err != nil {
 			return nil, 0, fmt.Errorf("%s: %w", record, err)
 		}
-		first = min(first, callgraph.CommonClockOf(p.Header()).At(p.Header().BeginTick))
+		processes[record], headers = p, append(headers, p.Header())
 	}
-	if !found {
+	if len(headers) == 0 {
 		return nil, 0, fmt.Errorf("%s: %w", directory, ErrNoLogs)
 	}
+	clocks := waitstate.Clocks(headers)
+	clockOf := func(h *event.Header) func(uint64) int64 {
+		own, common := callgraph.CommonClockOf(h), clocks[slices.IndexFunc(clocks, func(c waitstate.Clock) bool { return c.Host == h.Host })]
+		return func(tick uint64) int64 { return common.Common(own.At(tick)) }
+	}
+	first := int64(1<<63 - 1)
+	for _, h := range headers {
+		first = min(first, clockOf(h)(h.BeginTick))
+	}
 	for _, record := range files {
-		p, err := readTables(record)
-		if err != nil {
-			return nil, 0, fmt.Errorf("%s: %w", record, err)
+		p := processes[record]
+		if p == nil {
+			continue
 		}
+		at := clockOf(p.Header())
 		for thread := range event.ThreadsMost {
 			file, err := os.Open(event.LogName(record, thread))
 			if err != nil {
@@ -71,7 +81,7 @@ func Timeline(directory string, w Window) (events []TimelineEvent, more int, err
 				}
 				continue
 			}
-			list, n, err := threadEvents(p, file, thread, first, w)
+			list, n, err := threadEvents(p, file, thread, func(tick uint64) int64 { return at(tick) - first }, w)
 			file.Close()
 			if err != nil {
 				return nil, 0, fmt.Errorf("%s: %w", event.LogName(record, thread), err)
@@ -100,8 +110,8 @@ func readTables(path string) (*event.Process, error) {
 	return event.Open(tables, nil)
 }
 
-func threadEvents(p *event.Process, file *os.File, thread int, first int64, w Window) (events []TimelineEvent, more int, err error) {
-	nodes, clock := p.Nodes(), callgraph.CommonClockOf(p.Header())
+func threadEvents(p *event.Process, file *os.File, thread int, at func(tick uint64) int64, w Window) (events []TimelineEvent, more int, err error) {
+	nodes := p.Nodes()
 	var open []int64 // regions
 	add := func(start, end int64, e *event.Logged, region bool) {
 		if end < w.From || w.Until > 0 && start > w.Until {
@@ -122,10 +132,10 @@ func threadEvents(p *event.Process, file *os.File, thread int, first int64, w Wi
 		events = append(events, one)
 	}
 	err = event.EachIn(file, func(e *event.Logged) bool {
-		start := clock.At(e.Start) - first
+		start := at(e.Start)
 		switch e.Kind {
 		case event.LogCall:
-			add(start, clock.At(e.Start+e.Duration)-first, e, false)
+			add(start, at(e.Start+e.Duration), e, false)
 		case event.LogEnter:
 			open = append(open, start)
 		case event.LogExit:

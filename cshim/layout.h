@@ -370,6 +370,17 @@ struct mrl_instant {
     uint64_t wall_ns; /* CLOCK_REALTIME */
 };
 
+/*
+ * What to add to this host's clock, in ns, for that of rank 0's host, when this one showed `at`; off by error_ns at
+ * most. Known to the lowest rank of each host, where there are several.
+ */
+struct mrl_offset {
+    uint64_t at;
+    int64_t ns;
+    uint64_t error_ns;
+    uint64_t known;
+};
+
 #define MRL_STRINGS_MAX (1u << 20)
 #define MRL_DECLARATION 1024u /* bytes of a text about families; longer ones are cut off, which their reader refuses */
 #define MRL_NODES_MAX 65536u
@@ -403,6 +414,7 @@ struct mrl_header {
     _Atomic uint64_t nodes_lost, comms_lost, strings_lost, members_lost, threads_lost, requests_lost;
     _Atomic uint64_t statuses_lost; /* completions whose status was not filled in: their bytes are not known */
     char host_name[64], program[128], library[256], mpi_name[32];
+    struct mrl_offset first_offset, last_offset; /* at the beginning, and at the end */
     char params[1024]; /* name=number,...: what the user says of the run */
 };
 

@@ -87,6 +87,7 @@ static void begin(struct mrl_instant before, uint64_t init_ticks)
     mrl_describe(init_ticks, provided);
     mrl_fortran_begin();
     mrl_comms_begin();
+    mrl_clocks_compare(&mrl.header->first_offset);
     if (!mrl_transport_meet())
         return;
     mrl_record(before);
@@ -161,6 +162,8 @@ static bool end(struct mrl_caller caller, uint64_t start)
     mrl_stop_recording(t ? c.end : mrl_now());
 
     mrl_transport_patience(mrl.settings.deadline);
+    if (together)
+        mrl_clocks_compare(&mrl.header->last_offset);
     bool core = mrl_core_ready_to_merge();
     char gathered = (char)(together && core ? mrl_gather(mrl_transport()) : MRL_NOT_GATHERED);
     if (together && !core)

@@ -87,14 +87,19 @@ static int receive_size(int32_t from, uint64_t *size)
     return transfer(false, from, (char *)size, sizeof *size);
 }
 
-static int receive(int32_t from, void *data, uint64_t size)
+int mrl_transport_receive(int32_t from, void *data, uint64_t size)
 {
     return size ? transfer(false, from, data, size) : 0;
 }
 
+int mrl_transport_send(int32_t to, const void *data, uint64_t size)
+{
+    return size ? transfer(true, to, (char *)(uintptr_t)data, size) : 0;
+}
+
 const struct mrl_transport *mrl_transport(void)
 {
-    static struct mrl_transport transport = {.send = send_bytes, .receive_size = receive_size, .receive = receive};
+    static struct mrl_transport transport = {.send = send_bytes, .receive_size = receive_size, .receive = mrl_transport_receive};
     transport.rank = link.rank;
     transport.ranks = link.ranks;
     return link.broken ? NULL : &transport;
@@ -222,7 +227,7 @@ bool mrl_transport_relay(void)
             continue;
         char *longer = NULL;
         bool failed = receive_size(link.rank + bit, &more) || !(longer = realloc(data, size + more + 1)) ||
-                      receive(link.rank + bit, longer + size, more);
+                      mrl_transport_receive(link.rank + bit, longer + size, more);
         if (longer)
             data = longer;
         if (failed) {

@@ -6,6 +6,7 @@
 #define MRL_TRANSPORT_H
 
 #include "../cshim/core.h"
+#include "../cshim/layout.h"
 #include "abi.h"
 
 /* Duplicates MPI_COMM_WORLD. Collective; false when not all ranks have joined by the deadline. */
@@ -16,6 +17,10 @@ void mrl_transport_close(void);
 /* Deadline, in seconds, of each later wait; 0 waits as long as the other rank is not known to be gone. */
 void mrl_transport_patience(int64_t seconds);
 
+/* Bytes as they are, for whoever knows how many there are; nonzero: broken. */
+int mrl_transport_send(int32_t to, const void *data, uint64_t size);
+int mrl_transport_receive(int32_t from, void *data, uint64_t size);
+
 /* Bytes from rank 0 to all. */
 bool mrl_transport_broadcast(void *data, uint32_t size);
 /* Returns when all ranks have called it, or one is known never to. False: not all have. */
@@ -24,5 +29,8 @@ bool mrl_transport_meet(void);
 bool mrl_transport_most(int32_t *value);
 /* A rank without a core takes part in the gathering by passing on what it gets. */
 bool mrl_transport_relay(void);
+
+/* clocks.c: how far this host's clock is behind that of rank 0's host, if this rank is the one to know. */
+void mrl_clocks_compare(struct mrl_offset *out);
 
 #endif

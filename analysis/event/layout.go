@@ -225,6 +225,14 @@ type Module struct {
 // Instant is struct mrl_instant: one moment on three clocks.
 type Instant struct{ Ticks, RawNs, WallNs uint64 }
 
+// Offset is struct mrl_offset: what to add to the host's clock for that of rank 0's host.
+type Offset struct {
+	At      uint64 // on this clock, ns
+	Ns      int64
+	ErrorNs uint64
+	Known   uint64
+}
+
 // How a process ended.
 const (
 	Running = iota // or vanished
@@ -267,6 +275,7 @@ type Header struct {
 	Program                                                                   [128]byte
 	Library                                                                   [256]byte
 	MPIName                                                                   [32]byte
+	FirstOffset, LastOffset                                                   Offset
 	Params                                                                    [1024]byte
 }
 

@@ -40,7 +40,7 @@ func TestLayoutMatchesC(t *testing.T) {
 	structs := map[string]reflect.Type{
 		"mrl_header": reflect.TypeFor[Header](), "mrl_thread": reflect.TypeFor[thread](), "mrl_node": reflect.TypeFor[Node](),
 		"mrl_comm": reflect.TypeFor[Comm](), "mrl_module": reflect.TypeFor[Module](), "mrl_run": reflect.TypeFor[Run](),
-		"mrl_instant": reflect.TypeFor[Instant](), "mrl_record": reflect.TypeFor[record](),
+		"mrl_instant": reflect.TypeFor[Instant](), "mrl_offset": reflect.TypeFor[Offset](), "mrl_record": reflect.TypeFor[record](),
 	}
 	for name, typ := range structs {
 		for i := range typ.NumField() {

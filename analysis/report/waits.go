@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"marple/analysis/run"
@@ -81,6 +82,24 @@ func WaitsText(r *run.Run) string {
 				break
 			}
 			w.row(s.Where, "%6s %9s %6d  ", words.Percent(s.Share), time(s.Ns), s.PerRank[0].Rank)
+		}
+	}
+	if len(t.Clocks) > 0 {
+		w.line("")
+		w.line("%12s %12s %9s %6s  %s", "clock ahead", "drift", "known to", "ranks", "host")
+		for i, c := range t.Clocks {
+			if w.more(i, len(t.Clocks)) {
+				break
+			}
+			known := "±" + time(c.ErrorNs)
+			if !c.Measured {
+				known = "guessed"
+			}
+			ahead := words.Duration(math.Abs(float64(c.AheadNs)) / 1e9)
+			if c.AheadNs < 0 {
+				ahead = "-" + ahead
+			}
+			w.row(c.Host, "%12s %8.3f ppm %9s %6d  ", ahead, c.DriftPPM, known, c.Ranks)
 		}
 	}
 	w.line("")

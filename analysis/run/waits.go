@@ -6,8 +6,10 @@ import (
 	"slices"
 
 	"marple/analysis/callgraph"
+	"marple/analysis/profile"
 	"marple/analysis/stat"
 	"marple/analysis/waitstate"
+	"marple/analysis/words"
 )
 
 // Waits is what ranks waited for each other, as found by replaying their logs of events. Times are core time.
@@ -22,8 +24,21 @@ type Waits struct {
 	// MPI_Finalize. CriticalUsefulNs of it are outside MPI.
 	CriticalNs       uint64 `json:"critical_path_ns"`
 	CriticalUsefulNs uint64 `json:"critical_path_useful_ns"`
-	Events           uint64 `json:"events"`    // logged
-	LogBytes         uint64 `json:"log_bytes"` // that they took
+	// Clocks of the hosts, rank 0's first; none if there is one host.
+	Clocks   []HostClock `json:"clocks"`
+	Events   uint64      `json:"events"`    // logged
+	LogBytes uint64      `json:"log_bytes"` // that they took
+}
+
+// HostClock is how a host's clock relates to that of rank 0's host, by which all times are told.
+type HostClock struct {
+	Host     string  `json:"host"`
+	Ranks    int     `json:"ranks"`
+	AheadNs  int64   `json:"ahead_ns"`  // at the beginning of the run
+	DriftPPM float64 `json:"drift_ppm"` // how much faster it is
+	ErrorNs  uint64  `json:"error_ns"`  // by which times between the two hosts may be wrong
+	// Measured: by messages between the hosts, at the beginning and the end. Otherwise the times of day are taken for equal.
+	Measured bool `json:"measured"`
 }
 
 // WaitPattern adds up the waits of one pattern.
@@ -89,7 +104,7 @@ func (b *builder) waits(r *Run) *Waits {
 	if t.Ranks == 0 {
 		return nil
 	}
-	w := &Waits{Patterns: []WaitPattern{}, Sites: []WaitSite{}, Pairs: []WaitPair{}, Delays: []DelaySite{}, Critical: []CriticalSite{},
+	w := &Waits{Patterns: []WaitPattern{}, Sites: []WaitSite{}, Pairs: []WaitPair{}, Delays: []DelaySite{}, Critical: []CriticalSite{}, Clocks: b.clocks(t.Clocks),
 		CriticalNs: t.Length, CriticalUsefulNs: t.Useful, Events: t.Events, LogBytes: t.Bytes}
 	byPattern := map[waitstate.Pattern]int{}
 	wall := float64(max(r.Core.Wall, 1))
@@ -121,6 +136,18 @@ func (b *builder) waits(r *Run) *Waits {
 	slices.SortStableFunc(w.Delays, func(x, y DelaySite) int { return cmp.Compare(y.Direct+y.Passed, x.Direct+x.Passed) })
 	slices.SortStableFunc(w.Critical, func(x, y CriticalSite) int { return cmp.Compare(y.Ns, x.Ns) })
 	return w
+}
+
+func (b *builder) clocks(list []waitstate.Clock) []HostClock {
+	clocks := []HostClock{}
+	for _, c := range list {
+		one := HostClock{Ranks: int(c.Ranks), AheadNs: -c.Ns, DriftPPM: float64(-c.Drift) / 1000, ErrorNs: c.ErrorNs, Measured: c.Measured}
+		if i := slices.IndexFunc(b.p.Hosts, func(h profile.Host) bool { return h.ID == c.Host }); i >= 0 {
+			one.Host = b.p.Hosts[i].Name
+		}
+		clocks = append(clocks, one)
+	}
+	return clocks
 }
 
 func waitRanks(list []stat.Ranked) []WaitRank {
@@ -179,7 +206,16 @@ func (b *builder) waitsNotSeen(add func(id string, count uint64, text string)) {
 	add("messages-ambiguous", l.Ambiguous, "%d messages shared an envelope with another thread's and are not in the wait states")
 	add("collectives-uncovered", l.Uncovered, "%d collective calls are not in the wait states (neighbourhoods, intercommunicators, communicators that are not known, logs that ended)")
 	add("clocks-backward", l.Backward, "%d messages seem to have been received before they were sent")
-	add("clocks-of-hosts", l.Hosts, "the clocks of %d ranks on other hosts are aligned by the time of day: short waits between hosts mean nothing")
+	var uncertain, unmeasured, most uint64
+	for _, c := range t.Clocks {
+		if !c.Measured {
+			unmeasured++
+		} else if c.ErrorNs > 0 {
+			uncertain, most = uncertain+1, max(most, c.ErrorNs)
+		}
+	}
+	add("clocks-error", uncertain, fmt.Sprintf("the clocks of %%d other hosts are known to ±%s: shorter waits between hosts mean nothing", words.Duration(float64(most)/1e9)))
+	add("clocks-of-hosts", unmeasured, "the clocks of %d hosts are aligned by the time of day: short waits between hosts mean nothing")
 	add("waits-not-explained", l.Small, fmt.Sprintf("the causes of %%d short waits (%.1f %% of the waiting time) were not followed",
 		100*float64(l.SmallNs)/float64(max(1, totalNs(t)))))
 }

@@ -49,10 +49,7 @@ var stays = map[event.Op]bool{event.OpFileRead: true, event.OpFileWrite: true, e
 func FromProcess(p *event.Process, logs map[int]Log) (*Rank, error) {
 	b := &builder{p: p, h: p.Header(), clock: callgraph.CommonClockOf(p.Header()), places: callgraph.PlacesOf(p), paths: map[callgraph.ID]uint32{},
 		comms: map[uint16]int{}, started: map[operation]started{}, probed: map[Message][]int32{}}
-	b.r = &Rank{Begin: b.clock.At(b.h.BeginTick), End: b.clock.At(b.h.EndTick), Host: b.h.Host}
-	if b.h.ClockKind != event.ClockExternal {
-		b.r.Wall = int64(b.h.First.WallNs) - b.clock.At(b.h.First.Ticks)
-	}
+	b.r = &Rank{Begin: b.clock.At(b.h.BeginTick), End: b.clock.At(b.h.EndTick), Sight: sightOf(b.h)}
 	b.r.OffCore = b.path(OffCore)
 	threads := p.Threads()
 	slices.SortStableFunc(threads, func(x, y event.Thread) int {

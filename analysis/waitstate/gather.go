@@ -11,7 +11,7 @@ import (
 func Find(p *event.Process, logs map[int]Log, t Transport) (Table, error) {
 	r, err := FromProcess(p, logs)
 	if err != nil { // the others count on this rank
-		r = &Rank{Lost: Lost{Ended: 1}}
+		r = &Rank{Sight: sightOf(p.Header()), Lost: Lost{Ended: 1}}
 	}
 	own, err := Replay(r, t)
 	if err != nil {
@@ -82,6 +82,7 @@ func (t *Table) Encode() []byte {
 		o.number(p.N)
 		o.number(p.Ns)
 	}
+	o.clocks(t.Clocks)
 	return o
 }
 
@@ -105,6 +106,7 @@ func (t *Table) Decode(data []byte) error {
 	for n := i.count(); n > 0; n-- {
 		t.Pairs = append(t.Pairs, Pair{int32(i.number()), int32(i.number()), i.number(), i.number()})
 	}
+	t.Clocks = i.clocks()
 	if i.bad || len(i.data) > 0 {
 		return errDamaged
 	}

@@ -16,7 +16,8 @@ import (
 // It takes about 100 bytes of memory for each logged event, and for each communicator 2 MiB.
 func Replay(r *Rank, t Transport) (Table, error) {
 	x := &replay{r: r, t: t, rank: int32(t.Rank()), found: make([]uint32, len(r.Calls)), steps: map[int32][]step{}, together: map[uint64]*common{}}
-	if err := x.align(); err != nil {
+	var clocks Table
+	if err := x.align(&clocks); err != nil {
 		return Table{}, err
 	}
 	x.busy = r.spendings()
@@ -31,6 +32,7 @@ func Replay(r *Rank, t Transport) (Table, error) {
 	}
 	waits := x.waits()
 	table := r.table(x.rank, waits)
+	table.Clocks = clocks.Clocks
 	if err := x.explain(waits, &table); err != nil {
 		return table, err
 	}
@@ -108,54 +110,6 @@ func worldRank(members []event.Run, rank int32) int32 {
 		rank -= int32(run.Count)
 	}
 	return -1
-}
-
-// align brings the clocks of several hosts together, as far as their wall clocks agree.
-func (x *replay) align() error {
-	o := out{}
-	o.word(x.r.Host)
-	o.signed(x.r.Wall)
-	all, err := collect(x.t, packet{uint32(x.rank), 0, o})
-	if err != nil {
-		return err
-	}
-	slices.SortFunc(all, func(a, b packet) int { return cmp.Compare(a.from, b.from) })
-	offsets := map[uint64]int64{} // of a host's lowest rank
-	var answers []packet
-	var first int64
-	for _, p := range all {
-		i := in{data: p.data}
-		host, wall := i.word(), i.signed()
-		if len(offsets) == 0 {
-			first = wall
-		}
-		if _, known := offsets[host]; !known {
-			offsets[host] = wall - first
-		}
-		answer := out{}
-		answer.signed(offsets[host])
-		if wall != 0 && len(offsets) > 1 && offsets[host] != 0 {
-			answer.number(1)
-		} else {
-			answer.number(0)
-		}
-		answers = append(answers, packet{0, p.from, answer})
-	}
-	if answers, err = route(x.t, answers); err != nil {
-		return err
-	}
-	for _, p := range answers {
-		i := in{data: p.data}
-		offset := i.signed()
-		x.r.Lost.Hosts = i.number()
-		x.r.Begin += offset
-		x.r.End += offset
-		for c := range x.r.Calls {
-			x.r.Calls[c].Start += offset
-			x.r.Calls[c].End += offset
-		}
-	}
-	return nil
 }
 
 // meet lets every rank know who has something to match with it, and how many operations of each communicator

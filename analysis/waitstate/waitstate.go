@@ -120,8 +120,7 @@ type Rank struct {
 	Collectives []Collective
 	Comms       []Comm
 	OffCore     uint32 // index into Paths: where OffCore of a Call is charged
-	Host        uint64
-	Wall        int64  // what to add to times for the wall clock; 0 if all hosts have one clock
+	Sight       sight  // of the clocks
 	Events      uint64 // logged
 	Bytes       uint64 // that they take
 	Lost        Lost
@@ -133,15 +132,14 @@ type Lost struct {
 	Unmatched uint64 // messages of which only one side is known
 	Ambiguous uint64 // messages of an envelope that several threads of a rank used at once
 	Uncovered uint64 // collective operations whose dependences are not known (neighbourhoods, intercommunicators)
-	Backward  uint64 // messages received before they were sent: clocks disagree
+	Backward  uint64 // messages received before they were sent: clocks disagree by more than is known
 	Small     uint64 // waits too many to be explained, the smallest ones
 	SmallNs   uint64
-	Hosts     uint64 // ranks on other hosts than rank 0, whose clocks are only as good as the wall clocks
 }
 
 // Fields gives all counters, for coding and adding.
 func (l *Lost) Fields() []*uint64 {
-	return []*uint64{&l.Ended, &l.Unmatched, &l.Ambiguous, &l.Uncovered, &l.Backward, &l.Small, &l.SmallNs, &l.Hosts}
+	return []*uint64{&l.Ended, &l.Unmatched, &l.Ambiguous, &l.Uncovered, &l.Backward, &l.Small, &l.SmallNs}
 }
 
 // Wait adds up the waits of one pattern on one call path, for calls on one path of the other rank.
@@ -190,6 +188,7 @@ type Table struct {
 	Explained uint64 // ranks whose Delays, and part in Critical, are known
 	// Of the time Replayed, Ideal would be left on a network on which messages take no time, ns; rank 0's.
 	Ideal, Replayed uint64
+	Clocks          []Clock // of the hosts, rank 0's first; rank 0's, and none if there is one host only
 	Lost            Lost
 }
 
@@ -200,6 +199,7 @@ const MostPairs = 16384
 func Merge(a, b Table, top int) Table {
 	m := Table{Ranks: a.Ranks + b.Ranks, Events: a.Events + b.Events, Bytes: a.Bytes + b.Bytes, Length: a.Length + b.Length,
 		Useful: a.Useful + b.Useful, Explained: a.Explained + b.Explained, Ideal: a.Ideal + b.Ideal, Replayed: a.Replayed + b.Replayed, Lost: a.Lost}
+	m.Clocks = append(slices.Clone(a.Clocks), b.Clocks...) // one of them is empty
 	theirs := b.Lost
 	for i, x := range m.Lost.Fields() {
 		*x += *theirs.Fields()[i]

@@ -20,13 +20,13 @@ static long milliseconds;
 static double entered[MOST], number = 1, sum;
 
 /* MPI_Wtime will not do: under Open MPI each process begins at its own zero. The mock has a clock of its own. */
-uint64_t marple_clock_external(void) __attribute__((weak));
+uint64_t mock_now(void) __attribute__((weak));
 
 static double now(void)
 {
     struct timespec t;
-    if (marple_clock_external)
-        return (double)marple_clock_external() / 1e9;
+    if (mock_now)
+        return (double)mock_now() / 1e9;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }

@@ -89,6 +89,35 @@ func TestWaitsExactly(t *testing.T) {
 	}
 }
 
+// Hosts whose clocks are 5 ms apart, and drift apart by 20 µs a second: waits between them are known as well as the
+// clocks are, and the clocks are where they are said to be.
+func TestClocksOfHosts(t *testing.T) {
+	program := mock.compile(t, "waits")
+	for _, c := range []struct{ ranks, hosts int }{{2, 2}, {8, 4}, {9, 7}} {
+		t.Run(fmt.Sprintf("%d on %d", c.ranks, c.hosts), func(t *testing.T) {
+			options := []string{"--virtual", "--hosts", fmt.Sprint(c.hosts), "--skew", "5000000", "--drift", "20000"}
+			for _, scenario := range []string{"late-sender", "barrier"} {
+				pattern, own, r := waits(t, mock, program, c.ranks, options, scenario, "2000", "3")
+				require.Len(t, r.Waits.Clocks, c.hosts)
+				var most float64
+				for i, clock := range r.Waits.Clocks {
+					assert.Equal(t, fmt.Sprintf("mock%d", i), clock.Host)
+					assert.True(t, clock.Measured)
+					e := float64(clock.ErrorNs)
+					most = max(most, e)
+					assert.Less(t, e, 100e3)
+					assert.InDelta(t, float64(i)*5e6, float64(clock.AheadNs), e+float64(i)*20, "at the beginning: a millisecond is 20 ns")
+					assert.InDelta(t, float64(i)*20, clock.DriftPPM, 2*e/6e9*1e6+0.02)
+				}
+				assert.InDelta(t, own, waitedNs(r, pattern), 6*float64(c.ranks)*most+1)
+				for _, note := range r.NotSeen {
+					assert.Equal(t, "clocks-error", note.ID, note.Text)
+				}
+			}
+		})
+	}
+}
+
 // With real libraries, against the program's own timestamps.
 func TestWaitsOnTwoRanks(t *testing.T) {
 	for _, mpi := range libraries[:2] {

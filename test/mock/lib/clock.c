@@ -66,7 +66,10 @@ uint64_t mock_now(void)
 
 uint64_t marple_clock_external(void)
 {
-    return environment.is_virtual ? virtual_now : UINT64_MAX;
+    if (!environment.is_virtual)
+        return UINT64_MAX;
+    int64_t host = host_of(environment.rank), now = (int64_t)virtual_now;
+    return (uint64_t)(now + host * (environment.skew + (int64_t)((__int128)now * environment.drift / (int64_t)second)));
 }
 
 void mock_compute(uint64_t ns)

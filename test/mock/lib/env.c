@@ -2,6 +2,7 @@
  *
  * The state only moves forward, and MPI functions work only in RUNNING. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -29,12 +30,15 @@ __attribute__((constructor)) static void read_environment(void)
     const char *text = getenv("MOCKMPI");
     int is_virtual = 0;
     unsigned long long tick = 0;
-    if (text && sscanf(text, "fd=%d rank=%d size=%d virtual=%d tick=%llu hosts=%d appnum=%d",
+    long long skew = 0, drift = 0;
+    if (text && sscanf(text, "fd=%d rank=%d size=%d virtual=%d tick=%llu hosts=%d appnum=%d skew=%lld drift=%lld",
                        &environment.fd, &environment.rank, &environment.size, &is_virtual, &tick,
-                       &environment.hosts, &environment.appnum) != 7)
+                       &environment.hosts, &environment.appnum, &skew, &drift) != 9)
         environment.fd = -1;
     environment.is_virtual = is_virtual;
     environment.tick = tick;
+    environment.skew = skew;
+    environment.drift = drift;
 }
 
 bool mpi_running(void)
@@ -65,6 +69,15 @@ void mpi_abort(int code)
 int host_of(int rank)
 {
     return (int)((int64_t)rank * environment.hosts / environment.size);
+}
+
+/* What a rank is told of where it runs. */
+int gethostname(char *name, size_t size)
+{
+    if (environment.hosts > 1)
+        return snprintf(name, size, "mock%d", host_of(environment.rank)) < (int)size ? 0 : -1;
+    int (*next)(char *, size_t) = dlsym(RTLD_NEXT, "gethostname");
+    return next(name, size);
 }
 
 void *reallocate(void *old, size_t size)

@@ -40,6 +40,7 @@ struct environment {
     int fd, rank, size, hosts, appnum;
     bool is_virtual;
     uint64_t tick;
+    int64_t skew, drift; /* of each host's clock against the one before: ns, and ns per s */
 };
 extern struct environment environment;
 extern _Thread_local const char *mpi_function;

@@ -104,8 +104,8 @@ func start(p *plan, appnum, rank int) (*process, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	// PMIX_RANK is for tools, which want to know the rank before MPI_Init.
 	cmd.Env = append(os.Environ(), fmt.Sprintf("PMIX_RANK=%d", rank), fmt.Sprintf(
-		"MOCKMPI=fd=%d rank=%d size=%d virtual=%d tick=%d hosts=%d appnum=%d",
-		rankFD, rank, p.world.Ranks, virtual, p.world.Tick, p.hosts, appnum))
+		"MOCKMPI=fd=%d rank=%d size=%d virtual=%d tick=%d hosts=%d appnum=%d skew=%d drift=%d",
+		rankFD, rank, p.world.Ranks, virtual, p.world.Tick, p.hosts, appnum, p.skew, p.drift))
 	if rank == 0 {
 		cmd.Stdin = os.Stdin
 	}

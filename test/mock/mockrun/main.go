@@ -26,6 +26,8 @@ type app struct {
 type plan struct {
 	apps  []app
 	hosts int
+	skew  int64 // of each host's clock against the one before, ns
+	drift int64 // likewise, ns per s
 	world world.Config
 }
 
@@ -44,6 +46,8 @@ func parse(args []string) (*plan, error) {
 			flags.IntVar(&p.world.Eager, "eager", 4096, "largest send that does not wait for its receive, in `bytes`")
 			flags.Uint64Var(&cost.Tick, "tick", 100, "virtual cost of a test or non-blocking probe in `ns`")
 			flags.IntVar(&p.hosts, "hosts", 1, "spread the ranks over so many fake hosts")
+			flags.Int64Var(&p.skew, "skew", 0, "how far the virtual clock that tools see is ahead of the host before, in `ns`")
+			flags.Int64Var(&p.drift, "drift", 0, "how much faster it is, in `ns` per second")
 		}
 		if err := flags.Parse(args); err != nil {
 			return nil, err

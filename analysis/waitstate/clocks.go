@@ -1,0 +1,161 @@
+package waitstate
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"marple/analysis/callgraph"
+	"marple/analysis/event"
+)
+
+// Clock is how a host's clock relates to that of rank 0's host, on which all times are told.
+type Clock struct {
+	Host     uint64
+	Ranks    uint64
+	Ns       int64 // what to add at the moment At of the host's clock
+	At       int64
+	Drift    int64  // what to add for each second later, ns
+	ErrorNs  uint64 // by which the measurement may be wrong, at either end of the run
+	Measured bool   // by messages between the hosts; otherwise by the time of day
+}
+
+// Common is a time on rank 0's host.
+func (c *Clock) Common(t int64) int64 {
+	return t + c.Ns + int64(math.Round(float64(t-c.At)*float64(c.Drift)/1e9))
+}
+
+// sight is what a rank has seen of the clocks.
+type sight struct {
+	host        uint64
+	wall        int64 // what to add for the time of day; 0: the clock is a simulated one
+	first, last event.Offset
+}
+
+func sightOf(h *event.Header) sight {
+	s := sight{host: h.Host, first: h.FirstOffset, last: h.LastOffset}
+	if h.ClockKind != event.ClockExternal {
+		s.wall = int64(h.First.WallNs) - callgraph.CommonClockOf(h).At(h.First.Ticks)
+	}
+	return s
+}
+
+// clocksOf all hosts, that of the first sight first: rank 0's. A drift that was measured at the end only is not known.
+func clocksOf(all []sight) []Clock {
+	var list []Clock
+	for _, s := range all {
+		i := slices.IndexFunc(list, func(c Clock) bool { return c.Host == s.host })
+		if i < 0 {
+			i = len(list)
+			list = append(list, Clock{Host: s.host, Ns: s.wall - all[0].wall, Measured: i == 0})
+		}
+		c := &list[i]
+		c.Ranks++
+		if s.first.Known == 0 || i == 0 {
+			continue
+		}
+		c.Measured, c.Ns, c.At, c.ErrorNs = true, s.first.Ns, int64(s.first.At), s.first.ErrorNs
+		if d := int64(s.last.At) - c.At; s.last.Known != 0 && d > 0 {
+			c.Drift = int64(math.Round(float64(s.last.Ns-s.first.Ns) / float64(d) * 1e9))
+			c.ErrorNs = max(c.ErrorNs, s.last.ErrorNs)
+		}
+	}
+	return list
+}
+
+// Clocks of the hosts of these processes, that of the lowest rank's first.
+func Clocks(processes []*event.Header) []Clock {
+	sorted := slices.SortedStableFunc(slices.Values(processes), func(a, b *event.Header) int { return cmp.Compare(a.Rank, b.Rank) })
+	var all []sight
+	for _, h := range sorted {
+		all = append(all, sightOf(h))
+	}
+	return clocksOf(all)
+}
+
+// align brings all times to the clock of rank 0's host.
+func (x *replay) align(table *Table) error {
+	o := out{}
+	s := x.r.Sight
+	o.word(s.host)
+	o.signed(s.wall)
+	o.offset(s.first)
+	o.offset(s.last)
+	all, err := collect(x.t, packet{uint32(x.rank), 0, o})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(all, func(a, b packet) int { return cmp.Compare(a.from, b.from) })
+	var sights []sight
+	for _, p := range all {
+		i := in{data: p.data}
+		sights = append(sights, sight{i.word(), i.signed(), i.offset(), i.offset()})
+	}
+	var answers []packet
+	if x.rank == 0 {
+		clocks := clocksOf(sights)
+		if len(clocks) > 1 {
+			table.Clocks = clocks
+		}
+		for i, p := range all {
+			c := clocks[slices.IndexFunc(clocks, func(c Clock) bool { return c.Host == sights[i].host })]
+			answer := out{}
+			answer.signed(c.Ns)
+			answer.signed(c.At)
+			answer.signed(c.Drift)
+			answers = append(answers, packet{0, p.from, answer})
+		}
+	}
+	if answers, err = route(x.t, answers); err != nil {
+		return err
+	}
+	for _, p := range answers {
+		i := in{data: p.data}
+		c := Clock{Ns: i.signed(), At: i.signed(), Drift: i.signed()}
+		if c.Ns == 0 && c.Drift == 0 {
+			continue
+		}
+		x.r.Begin, x.r.End = c.Common(x.r.Begin), c.Common(x.r.End)
+		for k := range x.r.Calls {
+			call := &x.r.Calls[k]
+			call.Start, call.End = c.Common(call.Start), c.Common(call.End)
+		}
+	}
+	return nil
+}
+
+func (o *out) offset(x event.Offset) {
+	o.flag(x.Known != 0)
+	if x.Known != 0 {
+		o.number(x.At)
+		o.signed(x.Ns)
+		o.number(x.ErrorNs)
+	}
+}
+
+func (i *in) offset() (x event.Offset) {
+	if i.flag() {
+		x = event.Offset{At: i.number(), Ns: i.signed(), ErrorNs: i.number(), Known: 1}
+	}
+	return x
+}
+
+func (o *out) clocks(list []Clock) {
+	o.number(uint64(len(list)))
+	for _, c := range list {
+		o.word(c.Host)
+		o.number(c.Ranks)
+		o.signed(c.Ns)
+		o.signed(c.At)
+		o.signed(c.Drift)
+		o.number(c.ErrorNs)
+		o.flag(c.Measured)
+	}
+}
+
+func (i *in) clocks() (list []Clock) {
+	for n := i.count(); n > 0; n-- {
+		list = append(list, Clock{i.word(), i.number(), i.signed(), i.signed(), i.signed(), i.number(), i.flag()})
+	}
+	return list
+}

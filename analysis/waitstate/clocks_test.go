@@ -1,0 +1,60 @@
+package waitstate
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"marple/analysis/event"
+)
+
+// A host whose clock is 5 ms ahead at the beginning, and 50 µs a second faster, measured to 1 and 3 µs.
+func TestClocksOfHosts(t *testing.T) {
+	const second = 1_000_000_000
+	theirs := func(true int64) int64 { return true + 5_000_000 + true/20_000 }
+	offset := func(true int64, e uint64) event.Offset {
+		return event.Offset{At: uint64(theirs(true)), Ns: true - theirs(true), ErrorNs: e, Known: 1}
+	}
+	measured := sight{host: 2, wall: 77, first: offset(10*second, 1000), last: offset(110*second, 3000)}
+	began := sight{host: 3, first: offset(10*second, 1000)}
+	all := []sight{{host: 1, wall: 100}, {host: 2, wall: 77}, measured, {host: 1, wall: 100}, began, {host: 4, wall: 60}}
+	clocks := clocksOf(all)
+	require.Len(t, clocks, 4)
+	assert.Equal(t, Clock{Host: 1, Ranks: 2, Measured: true}, clocks[0])
+	assert.EqualValues(t, 2, clocks[1].Ranks)
+	assert.EqualValues(t, 3000, clocks[1].ErrorNs)
+	for _, at := range []int64{0, 10, 60, 110, 500} {
+		assert.InDelta(t, at*second, clocks[1].Common(theirs(at*second)), 500, "linear in between, and beyond")
+	}
+	assert.EqualValues(t, 10*second, clocks[2].Common(theirs(10*second)))
+	assert.Zero(t, clocks[2].Drift, "not known of a rank that did not get to the end")
+	assert.Equal(t, Clock{Host: 4, Ranks: 1, Ns: -40}, clocks[3])
+}
+
+// Clocks that are apart, and known to be, make no difference.
+func TestReplayAcrossHosts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ranks := rapid.IntRange(2, 6).Draw(t, "ranks")
+		w := newWorld(ranks, randomComms(t, ranks))
+		w.random(t, 20)
+		want := w.check(t)
+		for rank, r := range w.ranks {
+			skew := rapid.Int64Range(-1000, 1000).Draw(t, "skew")
+			if rank == 0 {
+				skew = 0
+			}
+			r.Lost = Lost{}
+			r.Sight = sight{host: uint64(rank + 1), first: event.Offset{Ns: -skew, Known: 1}, last: event.Offset{At: 1_000_000, Ns: -skew, Known: 1}}
+			r.Begin, r.End = r.Begin+skew, r.End+skew
+			for c := range r.Calls {
+				r.Calls[c].Start, r.Calls[c].End = r.Calls[c].Start+skew, r.Calls[c].End+skew
+			}
+		}
+		got := replayAll(t, w.ranks)
+		require.Len(t, got.Clocks, ranks)
+		got.Clocks = nil
+		require.Equal(t, want, got)
+	})
+}
