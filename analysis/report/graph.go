@@ -15,6 +15,7 @@ import (
 type GraphOptions struct {
 	Least float64 // share of the whole time below which a path is left out
 	Depth int     // below which paths are left out; 0: none
+	Waits bool    // show what was waited for, and caused
 }
 
 // keep tells whether a node is shown.
@@ -28,15 +29,25 @@ func (o GraphOptions) keep(n *run.Node, depth int, whole uint64) bool {
 // GraphText draws the call graph as a tree. Times are added up over ranks.
 func GraphText(r *run.Run, o GraphOptions) string {
 	w := &graphWriter{writer: writer{r: r}, o: o}
-	w.line("%9s %6s %11s  %s", "inclusive", "", "calls", "call path (called at)")
+	w.columns = graphColumns
+	if o.Waits {
+		w.columns = waitsColumns
+		w.sums = map[*run.Node]waitSum{}
+		w.line("%9s %6s %9s %9s  %s", "inclusive", "", "waiting", "caused", "call path (called at)")
+	} else {
+		w.line("%9s %6s %11s  %s", "inclusive", "", "calls", "call path (called at)")
+	}
 	for _, root := range r.CallGraph {
+		w.sum(root)
 		w.whole, w.left = root.Inclusive.Sum, 0
 		w.draw(root, 0, "", "")
 		if w.left > 0 {
 			w.block("", "", fmt.Sprintf("%s left out: below %s of the time%s", words.Count(uint64(w.left), "branch", "branches"), words.Percent(o.Least), deeper(o)))
 		}
 	}
-	if w.uncounted {
+	if o.Waits {
+		w.block("", "", "waiting: for other ranks, within the inclusive time; caused: for how long others waited because ranks spent longer here than they did")
+	} else if w.uncounted {
 		w.block("", "", "? calls of functions are not counted, unless they are compiled with -finstrument-functions")
 	}
 	return w.String()
@@ -47,11 +58,46 @@ type graphWriter struct {
 	o         GraphOptions
 	whole     uint64
 	left      int
+	columns   int
+	sums      map[*run.Node]waitSum
 	uncounted bool
 }
 
 // columns before the call path.
-const graphColumns = 30
+const (
+	graphColumns = 30
+	waitsColumns = 38
+)
+
+// waitSum adds up a node and what is below it.
+type waitSum struct{ waiting, caused uint64 }
+
+func (w *graphWriter) sum(n *run.Node) waitSum {
+	s := waitSum{n.Waiting, n.Caused}
+	for _, c := range n.Children {
+		below := w.sum(c)
+		s.waiting, s.caused = s.waiting+below.waiting, s.caused+below.caused
+	}
+	if w.sums != nil {
+		w.sums[n] = s
+	}
+	return s
+}
+
+func (w *graphWriter) numbers(first, last *run.Node) string {
+	text := fmt.Sprintf("%9s %6s ", words.Duration(float64(first.Inclusive.Sum)/1e9), words.Percent(share(first.Inclusive.Sum, w.whole)))
+	if !w.o.Waits {
+		return text + fmt.Sprintf("%11s  ", w.calls(last))
+	}
+	time := func(ns uint64) string {
+		if ns == 0 {
+			return ""
+		}
+		return words.Duration(float64(ns) / 1e9)
+	}
+	s := w.sums[first]
+	return text + fmt.Sprintf("%9s %9s  ", time(s.waiting), time(s.caused))
+}
 
 // draw writes a node and what is below it; own is what stands before it, lead what stands before its children.
 func (w *graphWriter) draw(n *run.Node, depth int, lead, own string) {
@@ -61,10 +107,10 @@ func (w *graphWriter) draw(n *run.Node, depth int, lead, own string) {
 		chain = append(chain, n)
 		depth++
 	}
-	numbers := fmt.Sprintf("%9s %6s %11s  ", words.Duration(float64(first.Inclusive.Sum)/1e9), words.Percent(share(first.Inclusive.Sum, w.whole)), w.calls(n))
-	for i, text := range w.labels(chain, width-graphColumns-words.Width(visible(own))) {
+	numbers := w.numbers(first, n)
+	for i, text := range w.labels(chain, width-w.columns-words.Width(visible(own))) {
 		if i > 0 {
-			numbers, own = strings.Repeat(" ", graphColumns), lead
+			numbers, own = strings.Repeat(" ", w.columns), lead
 		}
 		w.line("%s%s%s", numbers, visible(own), text)
 	}

@@ -126,6 +126,7 @@ func TestCallGraphs(t *testing.T) {
 	golden(t, "callgraph.txt", GraphText(r, GraphOptions{Least: 0.005}))
 	golden(t, "callgraph_depth1.txt", GraphText(r, GraphOptions{Depth: 1}))
 	golden(t, "callgraph.dot", GraphDOT(r, GraphOptions{Least: 0.02}))
+	golden(t, "callgraph-waits.txt", GraphText(lateSender(), GraphOptions{Waits: true}))
 	text, err := GraphJSON(r, GraphOptions{Least: 0.3, Depth: 2})
 	require.NoError(t, err)
 	golden(t, "callgraph.json", text)

@@ -215,9 +215,13 @@ type Node struct {
 	Fails     uint64     `json:"failed,omitempty"`
 	OffCore   uint64     `json:"off_core_ns,omitempty"` // mpi: within; gap: beside the time itself
 	Blocked   uint64     `json:"blocked_ns,omitempty"`
-	Sizes     []Size     `json:"sizes,omitempty"`
-	Metrics   []Metric   `json:"metrics,omitempty"` // by name
-	Children  []*Node    `json:"children,omitempty"`
+	// Waiting is the part of the exclusive time that was spent waiting for other ranks; Caused is for how long others
+	// waited because a rank spent longer here than they did, directly or through further ranks. See Waits.
+	Waiting  uint64   `json:"waiting_ns,omitempty"`
+	Caused   uint64   `json:"caused_ns,omitempty"`
+	Sizes    []Size   `json:"sizes,omitempty"`
+	Metrics  []Metric `json:"metrics,omitempty"` // by name
+	Children []*Node  `json:"children,omitempty"`
 }
 
 // Metric is a quantity other than time, such as a hardware counter's, on a call path. It is added up over ranks.

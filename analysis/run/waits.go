@@ -110,6 +110,9 @@ func (b *builder) waits(r *Run) *Waits {
 	wall := float64(max(r.Core.Wall, 1))
 	for _, x := range t.Waits {
 		w.Ns += x.Ns
+		if n := b.nodes[x.Path]; n != nil {
+			n.Waiting += x.Ns
+		}
 		i, known := byPattern[x.Pattern]
 		if !known {
 			i = len(w.Patterns)
@@ -125,6 +128,9 @@ func (b *builder) waits(r *Run) *Waits {
 		w.Pairs = append(w.Pairs, WaitPair{p.Rank, p.For, p.Ns, p.N})
 	}
 	for _, d := range t.Delays {
+		if n := b.nodes[d.Path]; n != nil {
+			n.Caused += d.Direct + d.Passed
+		}
 		w.Delays = append(w.Delays, DelaySite{d.Pattern.String(), b.placeID(d.Path), b.placeName(d.Path), d.Direct, d.Passed, waitRanks(d.Ranks)})
 	}
 	for _, s := range t.Critical {

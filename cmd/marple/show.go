@@ -95,6 +95,7 @@ are called, unless they are compiled with -finstrument-functions or marked as re
 	as := format(c, "text", "json", "dot")
 	least := c.Flags().Float64("least", 0.5, "leave out paths below this percentage of the time")
 	depth := c.Flags().Int("depth", 0, "leave out paths deeper than this (0: all)")
+	waits := c.Flags().Bool("waits", false, "show for each path how long it waited for other ranks, and how long others waited because of it")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
 		if *least < 0 || *least > 100 {
 			return usage("--least: %v: expected a percentage from 0 to 100", *least)
@@ -103,7 +104,10 @@ are called, unless they are compiled with -finstrument-functions or marked as re
 		if err != nil {
 			return err
 		}
-		o := report.GraphOptions{Least: *least / 100, Depth: *depth}
+		if *waits && r.Waits == nil {
+			return noWaits(arguments[0])
+		}
+		o := report.GraphOptions{Least: *least / 100, Depth: *depth, Waits: *waits}
 		var text string
 		switch *as {
 		case "json":

@@ -10,6 +10,10 @@ import (
 	"marple/analysis/report"
 )
 
+func noWaits(directory string) error {
+	return fmt.Errorf("%s: wait states are not known: the run kept no logs (setting log), had one rank, did not finish, or is a TAU profile", directory)
+}
+
 func waitsCommand() *cobra.Command {
 	c := &cobra.Command{Use: "waits RUN", Short: "Show who waits for whom, and because of what", Args: oneRun,
 		Long: "Prints the wait states of a run: how long ranks waited for each other, in which calls, which paths of the ranks\nthat were waited for caused it, and the critical path. --format json prints the field \"waits\" of run.json."}
@@ -20,7 +24,7 @@ func waitsCommand() *cobra.Command {
 			return err
 		}
 		if r.Waits == nil {
-			return fmt.Errorf("%s: wait states are not known: the run kept no logs (setting log), had one rank, did not finish, or is a TAU profile", arguments[0])
+			return noWaits(arguments[0])
 		}
 		if *as == "json" {
 			data, err := json.MarshalIndent(r.Waits, "", " ")
