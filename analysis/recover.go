@@ -14,6 +14,7 @@ import (
 	"marple/analysis/names"
 	"marple/analysis/profile"
 	"marple/analysis/run"
+	"marple/analysis/waitstate"
 )
 
 // mergedFile holds what all ranks had gathered at rank 0, from then until the run is stored.
@@ -60,8 +61,9 @@ func Recover(directory string, wait time.Duration) (r *run.Run, problems []error
 	// Pairwise, like the ranks themselves: the k-th merge of a chain would cost as much as all before it.
 	var level []*profile.Profile
 	seen := map[int32]string{}
+	logs := &leftLogs{}
 	for _, file := range files {
-		p, err := readProcess(file)
+		p, kept, err := readProcess(file)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", file, err))
 		}
@@ -74,6 +76,9 @@ func Recover(directory string, wait time.Duration) (r *run.Run, problems []error
 		}
 		seen[p.Header().Rank] = file
 		level = append(level, profile.FromProcess(p))
+		if err := logs.add(p, kept); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", file, err))
+		}
 	}
 	if len(level) == 0 {
 		return nil, problems, fmt.Errorf("%s: no record file can be read", directory)
@@ -88,7 +93,54 @@ func Recover(directory string, wait time.Duration) (r *run.Run, problems []error
 		}
 		level = next
 	}
+	if err := logs.replay(level[0]); err != nil {
+		problems = append(problems, err)
+	}
 	return Conclude(level[0], names.Host), problems, nil
+}
+
+// mostLogs is how many bytes of logs are replayed, of all ranks together: an event takes 6 of them, and 100 then.
+const mostLogs = 64 << 20
+
+// leftLogs are what ranks have logged that did not get to replay it.
+type leftLogs struct {
+	ranks []*waitstate.Rank
+	bytes uint64
+}
+
+// add takes a rank's logs, as long as there is room.
+func (l *leftLogs) add(p *event.Process, logs map[int]waitstate.Log) error {
+	for _, log := range logs {
+		l.bytes += log.Bytes()
+	}
+	if l.bytes > mostLogs || len(logs) == 0 || p.Header().Ranks > 1<<20 {
+		return nil
+	}
+	rank, err := waitstate.FromProcess(p, logs)
+	if err != nil {
+		return err
+	}
+	for len(l.ranks) < int(p.Header().Ranks) {
+		l.ranks = append(l.ranks, nil)
+	}
+	l.ranks[p.Header().Rank] = rank
+	return nil
+}
+
+// replay finds the wait states up to where the ranks had got.
+func (l *leftLogs) replay(p *profile.Profile) error {
+	if l.bytes > mostLogs {
+		return fmt.Errorf("wait states are not known: the ranks have left %d MB of logs, and %d MB can be replayed", l.bytes>>20, mostLogs>>20)
+	}
+	if len(l.ranks) < 2 {
+		return nil
+	}
+	waits, err := waitstate.FindAll(l.ranks)
+	if err != nil {
+		return fmt.Errorf("wait states are not known: %w", err)
+	}
+	p.Waits = waits
+	return nil
 }
 
 // running tells whether a record file's process still runs here and has not ended its measurement.
@@ -114,32 +166,37 @@ func maps(pid uint32, path string) bool {
 }
 
 // readProcess reads a record file and aggregates what the process did not get to. With an error, what was
-// returned is what could be read.
-func readProcess(path string) (*event.Process, error) {
+// returned is what could be read. The logs are of those threads whose beginning is known.
+func readProcess(path string) (*event.Process, map[int]waitstate.Log, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("not a regular file")
+		return nil, nil, errors.New("not a regular file")
 	}
 	alive := running(path)
-	p, err := readRecords(file, info.Size(), func(thread int) (spillFile, error) {
+	logs := map[int]waitstate.Log{}
+	p, err := readRecords(file, info.Size(), func(p *event.Process, thread int) {
+		if l := p.Keep(thread, path); l != nil {
+			logs[thread] = l
+		}
+	}, func(thread int) (spillFile, error) {
 		return os.Open(event.SpillName(path, thread))
 	})
 	if p != nil && alive {
 		p.Header().State = event.Alive
 	}
-	return p, err
+	return p, logs, err
 }
 
-// readRecords is readProcess for any source.
-func readRecords(file io.ReaderAt, size int64, spill func(thread int) (spillFile, error)) (*event.Process, error) {
+// readRecords is readProcess for any source. keep is called for each thread before its records are read.
+func readRecords(file io.ReaderAt, size int64, keep func(p *event.Process, thread int), spill func(thread int) (spillFile, error)) (*event.Process, error) {
 	if size < event.TablesSize {
 		return nil, fmt.Errorf("%d bytes; a record file has at least %d", size, event.TablesSize)
 	}
@@ -165,6 +222,7 @@ func readRecords(file io.ReaderAt, size int64, spill func(thread int) (spillFile
 	}
 	for i := range blocks {
 		p.GiveRoom(i)
+		keep(p, i)
 		if p.Spilled(i) {
 			damage = errors.Join(damage, consumeSpill(p, i, spill))
 		}

@@ -33,7 +33,7 @@ type Window struct {
 }
 
 // ErrNoLogs says that a run has no logs to show.
-var ErrNoLogs = errors.New("no logs of events: measure with --keep-raw on, and --log not 0")
+var ErrNoLogs = errors.New("no trace: measure with --trace 100, for example, which gives each rank 100 MiB")
 
 // Timeline reads the events of a window from the logs that a run has kept, by rising start. More tells how many
 // more events the window has than were asked for.

@@ -35,7 +35,7 @@ func init() {
 	debug.SetGCPercent(50)
 }
 
-// logMemory is how many bytes of logs stay in memory; the rest of them goes to files.
+// logMemory is how many bytes of logs stay in memory where there can be no files.
 const logMemory = 8 << 20
 
 // session is one process's measurement.
@@ -74,7 +74,7 @@ func guard(result *C.int) {
 }
 
 //export marple_core_open
-func marple_core_open(version C.uint32_t, base unsafe.Pointer, size, logBytes C.uint64_t, rawFile *C.char) (handle unsafe.Pointer) {
+func marple_core_open(version C.uint32_t, base unsafe.Pointer, size, logBytes C.uint64_t, every C.int32_t, rawFile *C.char) (handle unsafe.Pointer) {
 	guarded()
 	defer func() { recover() }()
 	if version != C.MRL_CORE_VERSION || base == nil || size < event.TablesSize {
@@ -82,7 +82,7 @@ func marple_core_open(version C.uint32_t, base unsafe.Pointer, size, logBytes C.
 	}
 	s := &session{tables: unsafe.Slice((*byte)(base), int(size))}
 	if logBytes > 0 {
-		s.budget = &event.Budget{Memory: min(int64(logBytes), logMemory), Total: int64(logBytes), Record: C.GoString(rawFile)}
+		s.budget = &event.Budget{Memory: min(int64(logBytes), logMemory), Total: int64(logBytes), Record: C.GoString(rawFile), Every: every != 0}
 	}
 	h := pointer.Save(s)
 	last.Store(&opened{h, s})

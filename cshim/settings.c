@@ -72,6 +72,10 @@ void mrl_settings_read(void)
 #define MRL_CHOICE(field, variable, preset, ...) \
     s->field = read_choice(variable, preset, (const char *const[]){__VA_ARGS__});
 #include "settings.gen.h"
+    if (s->trace) {
+        s->keep_raw = 1;
+        s->log = s->log > s->trace ? s->log : s->trace;
+    }
     if (getenv("MARPLE_CONFIG") && !getenv("MARPLE_EXEC"))
         mrl_say("MARPLE_CONFIG is read by `marple exec`; a preloaded library takes MARPLE_* variables only");
 }

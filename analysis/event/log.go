@@ -8,6 +8,8 @@ import (
 	"math/bits"
 	"os"
 	"sync/atomic"
+	"syscall"
+	"unsafe"
 )
 
 // A Log keeps a thread's events one by one, in the order in which they were recorded, for whoever has to know
@@ -17,21 +19,26 @@ import (
 // would fill any log.
 //
 // A log is a row of blocks of BlockSize bytes at most, each of which can be read without the others, so also
-// backwards. Full blocks stay in memory, then go to a file, until the Budget is used up; then the log ends.
+// backwards. Blocks lie in a mapped file, where there can be one, so that they survive the process; until the Budget is
+// used up, then the log ends.
 type Log struct {
 	budget *Budget
 	thread int
 	nodes  []Node
+	name   string // of the file
+	inFile bool   // there is one
 
 	next   uint64 // position of the first record that is not looked at yet
 	last   uint64 // tick: end of the last event
 	number uint32 // of the last operation spoken of
 	wide   bool   // the next call's numbers come from the next two
+	wideAt uint64 // position of the record that they are from
 	long   uint64
 	many   uint32 // bytes, saturated
 
 	block  []byte // the one that is being filled
 	used   int
+	mapped bool
 	cache  [slots]definition
 	blocks [][]byte // full ones; nil where they are in the file
 	events uint64
@@ -56,19 +63,23 @@ const (
 	defineBit   = 1 << slotBits
 	firstShift  = slotBits + 1
 	secondShift = firstShift + 3
-	// A block begins with its size and the number of the last operation before it, 4 bytes each, and the
-	// end of the last event before it.
-	blockHead = 16
-	mostEvent = 2 + 20 + 8 + 8
-	leaveOut  = ^uint32(0)
+	// A block begins with how many bytes of it count and how many of the thread's records have been logged, in one
+	// word; the end of the last event before it; and the number of the last operation before it.
+	blockHead   = 24
+	commitEnded = 1 << 19 // the log ends with this block
+	commitShift = 20
+	mostEvent   = 2 + 20 + 8 + 8
+	leaveOut    = ^uint32(0)
 )
 
 // A Budget is what the logs of one process may take between them.
 type Budget struct {
-	Memory int64  // bytes that may stay in memory
+	Memory int64  // bytes that may stay in memory where there can be no file
 	Total  int64  // bytes in memory and in files
 	Record string // the process's record file, beside which the files are; "" if there can be none
+	Every  bool   // also tests and probes that found nothing
 	used   atomic.Int64
+	memory atomic.Int64
 }
 
 // LogName is the file of a thread's log, beside the process's record file. Block i is at i·BlockSize.
@@ -78,7 +89,7 @@ func LogName(recordFile string, thread int) string {
 
 // NewLog makes the log of a thread; nodes is the process's table.
 func NewLog(budget *Budget, thread int, nodes []Node) *Log {
-	l := &Log{budget: budget, thread: thread, nodes: nodes}
+	l := &Log{budget: budget, thread: thread, nodes: nodes, name: LogName(budget.Record, thread)}
 	for i := range l.cache {
 		l.cache[i].what = ^uint64(0)
 	}
@@ -105,6 +116,7 @@ func (l *Log) take(ring *[records]record, from, to uint64) {
 		return
 	}
 	l.next = to
+	defer l.commit(to)
 	for ; from < to; from++ {
 		if from = l.usual(ring, from, to); from == to {
 			return
@@ -134,7 +146,7 @@ func (l *Log) take(ring *[records]record, from, to uint64) {
 		case kindBegin:
 			what, who, first, end, bytes = uint64(makeWhat(0, 0, kindBegin, 0)), 0, r.start-l.last, r.start, 0
 		case kindWide:
-			l.wide, l.long, l.many = true, r.start, uint32(min(max(r.second(), r.third()), 1<<32-1))
+			l.wide, l.wideAt, l.long, l.many = true, from, r.start, uint32(min(max(r.second(), r.third()), 1<<32-1))
 			continue
 		default:
 			continue
@@ -146,14 +158,14 @@ func (l *Log) take(ring *[records]record, from, to uint64) {
 			if d.what == what && d.block == leaveOut {
 				continue
 			}
-			if l.idle(r) {
+			if !l.budget.Every && l.idle(r) {
 				*d = definition{what: what, block: leaveOut}
 				continue
 			}
 			code |= defineBit
 		}
 		if l.used+mostEvent > len(l.block) {
-			if !l.turn() {
+			if !l.turn(from) {
 				return
 			}
 			code |= defineBit
@@ -236,41 +248,85 @@ func (l *Log) idle(r *record) bool {
 	return r.what.kind() == kindCall && r.what.flags()&flagHit == 0 && path < uint32(len(l.nodes)) && l.nodes[path].Op == OpTest
 }
 
-// turn puts the block away and begins another. False: there is no room.
-func (l *Log) turn() bool {
-	if l.block != nil {
-		l.close()
-		if l.budget.used.Load() <= l.budget.Memory {
-			l.blocks = append(l.blocks, l.block)
-			l.block = nil
-		} else if err := l.store(len(l.blocks), l.block[:l.used]); err == nil {
-			l.blocks = append(l.blocks, nil)
-		} else {
-			l.ended = true
-			return false
-		}
-		l.bytes += uint64(l.used)
-		l.used = 0
+// turn puts the block away and begins another, for the record at a position. False: there is no room.
+func (l *Log) turn(at uint64) bool {
+	if l.wide {
+		at = l.wideAt // which belongs to it
 	}
 	used := l.budget.used.Add(BlockSize)
-	if used > l.budget.Total || l.budget.Record == "" && used > l.budget.Memory {
-		l.ended, l.block = true, nil
+	var block []byte
+	if used <= l.budget.Total {
+		block = l.mapBlock(len(l.blocks) + min(l.used, 1))
+	}
+	mapped := block != nil
+	if used <= l.budget.Total && !mapped && l.budget.memory.Add(BlockSize) <= l.budget.Memory {
+		block = make([]byte, BlockSize)
+	}
+	l.ended = block == nil
+	if l.block != nil {
+		l.commit(at)
+		l.bytes += uint64(l.used)
+		if l.mapped {
+			_ = syscall.Munmap(l.block)
+			l.block = nil
+		}
+		l.blocks = append(l.blocks, l.block)
+	}
+	l.block, l.mapped, l.used = block, mapped, 0
+	if l.ended {
 		return false
 	}
-	if l.block == nil {
-		l.block = make([]byte, BlockSize)
-	}
-	binary.LittleEndian.PutUint32(l.block[4:], l.number)
-	binary.LittleEndian.PutUint64(l.block[8:], l.last)
+	binary.LittleEndian.PutUint64(block[8:], l.last)
+	binary.LittleEndian.PutUint32(block[16:], l.number)
 	l.used = blockHead
+	l.commit(at)
 	return true
 }
 
-func (l *Log) close() { binary.LittleEndian.PutUint32(l.block, uint32(l.used)) }
+// commit makes what was logged count: all records before a position. One store does it, so that whoever reads the file
+// after the process was killed knows which records he has still to look at.
+func (l *Log) commit(next uint64) {
+	if l.block == nil {
+		return
+	}
+	word := next<<commitShift | uint64(l.used)
+	if l.ended {
+		word |= commitEnded
+	}
+	atomic.StoreUint64((*uint64)(unsafe.Pointer(unsafe.SliceData(l.block))), word)
+}
+
+// mapBlock gives a block of the log's file; nil if there can be none, for want of a directory, of room, or because files
+// may not grow so large.
+func (l *Log) mapBlock(i int) []byte {
+	at := int64(i) * BlockSize
+	var limit syscall.Rlimit
+	if l.budget.Record == "" || syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit) != nil || limit.Cur < uint64(at+BlockSize) {
+		return nil
+	}
+	file, err := os.OpenFile(l.name, os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	l.inFile = true
+	err = syscall.Fallocate(int(file.Fd()), 0, at, BlockSize)
+	if err == syscall.EOPNOTSUPP {
+		_, err = file.WriteAt(make([]byte, BlockSize), at)
+	}
+	if err != nil {
+		return nil
+	}
+	block, err := syscall.Mmap(int(file.Fd()), at, BlockSize, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	if err != nil {
+		return nil
+	}
+	return block
+}
 
 // store writes a block to its place in the file.
 func (l *Log) store(i int, block []byte) error {
-	file, err := os.OpenFile(LogName(l.budget.Record, l.thread), os.O_WRONLY|os.O_CREATE, 0o666)
+	file, err := os.OpenFile(l.name, os.O_WRONLY|os.O_CREATE, 0o666)
 	if err != nil {
 		return err
 	}
@@ -282,26 +338,67 @@ func (l *Log) store(i int, block []byte) error {
 func (l *Log) Store() error {
 	for i, block := range l.blocks {
 		if block != nil {
-			if err := l.store(i, block[:binary.LittleEndian.Uint32(block)]); err != nil {
+			if err := l.store(i, block[:sizeOf(block)]); err != nil {
 				return err
 			}
 		}
 	}
-	if l.block == nil {
+	if l.block == nil || l.mapped {
 		return nil
 	}
-	l.close()
 	return l.store(len(l.blocks), l.block[:l.used])
 }
 
 // Remove removes the log's file, if there is one.
 func (l *Log) Remove() {
-	for _, block := range l.blocks {
-		if block == nil {
-			os.Remove(LogName(l.budget.Record, l.thread))
-			return
-		}
+	if l.inFile {
+		os.Remove(l.name)
 	}
+}
+
+// sizeOf is how many bytes of a block count.
+func sizeOf(block []byte) int { return int(binary.LittleEndian.Uint64(block) & (commitEnded - 1)) }
+
+// ResumeLog goes on with the log that a process has left in a file beside its record file; it takes what the process has
+// recorded since, in memory. The error says that there is none.
+func ResumeLog(recordFile string, thread int, nodes []Node) (*Log, error) {
+	l := NewLog(&Budget{Memory: 1 << 62, Total: 1 << 62}, thread, nodes)
+	l.name = LogName(recordFile, thread)
+	file, err := os.Open(l.name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	for block := make([]byte, BlockSize); ; {
+		n, err := file.ReadAt(block, int64(len(l.blocks))*BlockSize)
+		if n < blockHead || sizeOf(block) == 0 {
+			if err != nil && err != io.EOF {
+				return nil, err
+			}
+			break
+		}
+		word := binary.LittleEndian.Uint64(block)
+		l.next, l.ended = word>>commitShift, word&commitEnded != 0
+		l.last, l.number = binary.LittleEndian.Uint64(block[8:]), binary.LittleEndian.Uint32(block[16:])
+		if _, err := eachIn(block[:n], func(e *Logged) bool {
+			l.events++
+			switch e.Kind {
+			case LogCall, LogEnter, LogExit, LogBegin:
+				l.last = e.Start + e.Duration
+			case LogReceived, LogPosted, LogCompleted:
+				l.number = e.Number
+			}
+			return true
+		}); err != nil {
+			return nil, err
+		}
+		l.bytes += uint64(sizeOf(block))
+		l.blocks = append(l.blocks, nil)
+	}
+	if len(l.blocks) == 0 {
+		return nil, errLog
+	}
+	return l, nil
 }
 
 // LogKind says what a Logged event is.
@@ -358,7 +455,7 @@ func (l *Log) Each(visit func(*Logged) bool) error {
 		if block == nil {
 			if file == nil {
 				var err error
-				if file, err = os.Open(LogName(l.budget.Record, l.thread)); err != nil {
+				if file, err = os.Open(l.name); err != nil {
 					return err
 				}
 				defer file.Close()
@@ -375,7 +472,6 @@ func (l *Log) Each(visit func(*Logged) bool) error {
 		}
 	}
 	if l.block != nil {
-		l.close()
 		_, err := eachIn(l.block, visit)
 		return err
 	}
@@ -404,9 +500,11 @@ func eachIn(block []byte, visit func(*Logged) bool) (more bool, err error) {
 	if len(block) < blockHead {
 		return false, errLog
 	}
-	size := binary.LittleEndian.Uint32(block)
-	number, last := binary.LittleEndian.Uint32(block[4:]), binary.LittleEndian.Uint64(block[8:])
-	if size < blockHead || int(size) > len(block) {
+	size, last, number := sizeOf(block), binary.LittleEndian.Uint64(block[8:]), binary.LittleEndian.Uint32(block[16:])
+	if size == 0 {
+		return false, nil // was about to be begun
+	}
+	if size < blockHead || size > len(block) {
 		return false, errLog
 	}
 	var cache [slots]definition

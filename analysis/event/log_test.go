@@ -111,6 +111,51 @@ func TestLogGivesBackWhatItTook(t *testing.T) {
 	})
 }
 
+// A process may be killed at any moment: what it has logged by then, and what it has recorded since, is all.
+func TestLogGoesOnAfterAKill(t *testing.T) {
+	directory := t.TempDir()
+	round := 0
+	rapid.Check(t, func(t *rapid.T) {
+		round++
+		w := NewWriter(0, 8)
+		tw := w.Thread(0, true)
+		paths := []uint32{w.MPI(0, "MPI_Send", OpSend, 0), w.MPI(0, "MPI_Test", OpTest, Nonblocking), w.MPI(0, "MPI_Wait", OpWait, 0)}
+		file := filepath.Join(directory, fmt.Sprint(round))
+		total := int64(rapid.SampledFrom([]int{1, 2, 1000}).Draw(t, "total")) * BlockSize
+		tw.a.Keep(NewLog(&Budget{Total: total, Record: file}, 0, AllNodes(w.tables)))
+		want := []Logged{}
+		now := uint64(0)
+		repeat := rapid.SampledFrom([]int{1, 5, 400}).Draw(t, "repeat")
+		put := func() {
+			for range rapid.IntRange(0, 40).Draw(t, "events") {
+				now += rapid.Uint64Max(1<<40).Draw(t, "gap")
+				r, e := randomRecord(t, paths, now)
+				for range repeat {
+					tw.put(r)
+					if e.Kind != 0 {
+						want = append(want, e)
+					}
+				}
+			}
+		}
+		put()
+		if tw.a.t.consumed == 0 { // the core was not open yet
+			return
+		}
+		p, err := Open(w.tables, w.blocks)
+		require.NoError(t, err)
+		l := p.Keep(0, file)
+		require.NotNil(t, l)
+		p.Consume(0)
+		got := logged(t, l.Each)
+		require.Len(t, got, int(l.Events()))
+		if ended, _ := l.Ended(); !ended {
+			require.Len(t, got, len(want))
+		}
+		require.Equal(t, want[:len(got):len(got)], got)
+	})
+}
+
 // What a step of a usual program takes: 4 operations started, completed together, and a reduction.
 func steps(w *Writer, tw *ThreadWriter) func() {
 	world := w.Comm(Comm{ID: 9, Size: 4}, "MPI_COMM_WORLD", []Run{{Stride: 1, Count: 4}})
@@ -163,7 +208,6 @@ func FuzzLog(f *testing.F) {
 	tw.a.Keep(l)
 	steps(w, tw)()
 	tw.a.Consume()
-	l.close()
 	f.Add(bytes.Clone(l.block[:l.used]))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, data []byte) { eachIn(data, func(*Logged) bool { return true }) })

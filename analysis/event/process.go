@@ -139,6 +139,26 @@ func (p *Process) Consume(i int) Status {
 	return p.threads[i].Consume()
 }
 
+// Keep makes the i-th thread log what it has yet to aggregate, after what the process has left in the log beside its
+// record file. It gives nil if the beginning is missing.
+func (p *Process) Keep(i int, recordFile string) *Log {
+	if i < 0 || i >= len(p.threads) || p.threads[i] == nil {
+		return nil
+	}
+	a := p.threads[i]
+	l, err := ResumeLog(recordFile, i, p.Nodes())
+	if err == nil {
+		a.keep = l
+		return l
+	}
+	if a.t.consumed > 0 {
+		return nil
+	}
+	l = NewLog(&Budget{Memory: 1 << 62, Total: 1 << 62}, i, p.Nodes())
+	a.Keep(l)
+	return l
+}
+
 // Spilled tells whether the i-th thread has records in a spill file that are not yet consumed.
 func (p *Process) Spilled(i int) bool {
 	return i >= 0 && i < len(p.threads) && p.threads[i] != nil && p.threads[i].Spilled()

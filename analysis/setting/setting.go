@@ -54,6 +54,8 @@ var Table = []Setting{
 		Doc: "most raw records kept on disk per thread while the analysis core cannot be opened"},
 	{Key: "log", Kind: Number, Preset: "8", Least: 0, Most: 4096, Value: "MIB",
 		Doc: "most room per rank for the log of events that wait states are found in, about 6 bytes an event; 0: none"},
+	{Key: "trace", Kind: Number, Preset: "0", Least: 0, Most: 1 << 20, Value: "MIB",
+		Doc: "keep every event in the run directory, in up to so much room per rank, for marple timeline; 0: no trace"},
 	{Key: "deadline", Kind: Number, Preset: "60", Least: 1, Most: 86400, Value: "SECONDS",
 		Doc: "longest wait for another rank's part of the report"},
 	{Key: "keep-raw", Kind: Choice, Preset: "off", Choices: []string{"off", "on"},

@@ -80,6 +80,9 @@ func FromProcess(p *event.Process, logs map[int]Log) (*Rank, error) {
 		b.r.Events += log.Events()
 		b.r.Bytes += log.Bytes()
 	}
+	if b.h.EndTick == 0 { // it did not get there
+		b.r.End = max(b.r.Begin, b.clock.At(b.h.Last.Ticks), b.end)
+	}
 	b.finish()
 	return b.r, nil
 }
@@ -103,6 +106,7 @@ type builder struct {
 	thread  uint16
 	main    bool
 	last    int64
+	end     int64 // of the last event of any thread
 	edge    event.Edge
 	off     int64
 	number  uint32 // operations started by this thread
@@ -138,6 +142,7 @@ func (b *builder) add(start, duration uint64, path uint32, edge event.Edge) {
 		c.Gap = b.path(b.places.Gap(b.edge, edge))
 	}
 	b.last, b.edge, b.off = c.End, edge, 0
+	b.end = max(b.end, c.End)
 	b.call = uint32(len(b.r.Calls))
 	b.r.Calls = append(b.r.Calls, c)
 }
@@ -235,7 +240,7 @@ func (b *builder) logged(e *event.Logged) {
 			b.take(e)
 		}
 	case op == event.OpTest:
-		if name == "MPI_Improbe" {
+		if name == "MPI_Improbe" && e.Hit() {
 			b.take(e)
 		}
 	default:

@@ -15,8 +15,8 @@ import (
 
 func timelineCommand() *cobra.Command {
 	c := &cobra.Command{Use: "timeline RUN", Short: "Show events one by one, from the logs that a run has kept", Args: oneRun,
-		Long: "Prints the MPI calls and regions of a window of a run that was measured with --keep-raw on, by rising start.\n" +
-			"--format json has one object per event; --format chrome is read by chrome://tracing and Perfetto: one process per\nrank. Tests and probes that found nothing are not logged."}
+		Long: "Prints the MPI calls and regions of a window of a run that was measured with --trace, by rising start.\n" +
+			"--format json has one object per event; --format chrome is read by chrome://tracing and Perfetto: one process per\nrank. With --keep-raw on instead of\n--trace there are no tests and probes that found nothing, and only what fits the log."}
 	as := format(c, "text", "json", "chrome")
 	from := c.Flags().Duration("from", 0, "begin of the window, after the first event")
 	length := c.Flags().Duration("length", 0, "length of the window (0: to the end)")

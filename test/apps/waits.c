@@ -1,19 +1,20 @@
 /*
  * Rank 1 comes late, by a known time, in one way at a time:
  *
- *     waits PATTERN MILLISECONDS [REPETITIONS]
+ *     waits PATTERN MILLISECONDS [REPETITIONS [killed]]
  *
  * Rank 0 prints, from the program's own timestamps on a clock that all ranks of a host share, the pattern and for
  * how many nanoseconds ranks waited so: "expected late-sender 100012345".
  */
 #include <mpi.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { MOST = 1000 };
+enum { MOST = 2000 };
 
 static int rank, ranks, repetitions = 5;
 static long milliseconds;
@@ -193,6 +194,11 @@ int main(int argc, char **argv)
     }
     if (rank == 0)
         printf("expected %s %.0f\n", scenarios[which].pattern, waited * 1e9);
+    if (argc > 4) {
+        fflush(stdout);
+        MPI_Barrier(MPI_COMM_WORLD);
+        raise(SIGKILL);
+    }
     MPI_Win_free(&window);
     MPI_Finalize();
     return 0;

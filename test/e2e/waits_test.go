@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"marple/analysis"
 	"marple/analysis/run"
 )
 
@@ -115,6 +117,51 @@ func TestClocksOfHosts(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Ranks that are killed leave what is needed to know their waits up to there: in their rings, and in the logs' files.
+func TestWaitsAfterAKill(t *testing.T) {
+	program := mock.compile(t, "waits")
+	for _, repetitions := range []string{"3", "2000"} {
+		directory := t.TempDir()
+		got := command{directory: directory}.run(t, mock.tool("mpirun"), "--virtual", "-n", "3", artifact(t, "marple"), "exec", "--out", "run", "--clock", "external",
+			program, "iallreduce", "20", repetitions, "killed")
+		var pattern string
+		var own float64
+		_, err := fmt.Sscanf(got.stdout, "expected %s %f", &pattern, &own)
+		require.NoError(t, err, got.stdout)
+		got = command{directory: directory}.run(t, artifact(t, "marple"), "recover", "run")
+		require.Zero(t, got.code, got.stderr)
+		r, err := run.Read(filepath.Join(directory, "run"))
+		require.NoError(t, err)
+		require.NotNil(t, r.Waits, got.stderr)
+		assert.EqualValues(t, own, waitedNs(r, pattern))
+		caused, others := causes(r, 1)
+		assert.NotEmpty(t, caused)
+		assert.Less(t, others, 0.001*own)
+	}
+}
+
+// With --trace there is every event, tests that found nothing too, and nothing else is different.
+func TestTrace(t *testing.T) {
+	program := mock.compile(t, "ailments")
+	directory := t.TempDir()
+	got := command{directory: directory}.run(t, mock.launch(2, artifact(t, "marple"), "exec", "--out", "run", "--trace", "64", program, "polling", "3")...)
+	require.Zero(t, got.code, got.stderr)
+	r, err := run.Read(filepath.Join(directory, "run"))
+	require.NoError(t, err)
+	require.NotNil(t, r.Waits)
+	got = command{directory: directory}.run(t, artifact(t, "marple"), "timeline", "run", "--format", "json", "--most", "10000000")
+	require.Zero(t, got.code, got.stderr)
+	var events []analysis.TimelineEvent
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &events))
+	calls := map[string]uint64{}
+	for _, e := range events {
+		calls[e.Name]++
+	}
+	for _, f := range r.Functions {
+		assert.Equal(t, f.Calls, calls[f.Name], f.Name)
 	}
 }
 
