@@ -91,12 +91,22 @@ func callgraphCommand() *cobra.Command {
 		Long: `Prints the call graph: the time of every call path, added up over ranks, with each function and MPI call at the
 place where it was called. Time outside MPI is shown below the innermost function that both MPI calls around it have
 in common, between what that function called; what else it called meanwhile is not known, nor how often functions
-are called, unless they are compiled with -finstrument-functions or marked as regions.`}
+are called, unless they are compiled with -finstrument-functions or marked as regions.
+
+--components prints the methods of components instead, wherever they were called: exclusive time (without the
+methods that they call), inclusive time and its share of all, time in MPI, calls, and the number of places in the
+components' call graph. With --format json it prints an object: time and mpi (seconds, means over ranks), routines
+(component, method, exclusive, inclusive, share, exclusive_mpi, inclusive_mpi, invocations, places), and scaling,
+where communication rivals computation.`}
 	as := format(c, "text", "json", "dot")
 	least := c.Flags().Float64("least", 0.5, "leave out paths below this percentage of the time")
 	depth := c.Flags().Int("depth", 0, "leave out paths deeper than this (0: all)")
 	waits := c.Flags().Bool("waits", false, "show for each path how long it waited for other ranks, and how long others waited because of it")
+	components := c.Flags().Bool("components", false, "show a table of components' methods")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
+		if *components && *as == "dot" {
+			return usage("--components: a table is text or json, not dot")
+		}
 		if *least < 0 || *least > 100 {
 			return usage("--least: %v: expected a percentage from 0 to 100", *least)
 		}
@@ -109,10 +119,14 @@ are called, unless they are compiled with -finstrument-functions or marked as re
 		}
 		o := report.GraphOptions{Least: *least / 100, Depth: *depth, Waits: *waits}
 		var text string
-		switch *as {
-		case "json":
+		switch {
+		case *components && *as == "json":
+			text, err = report.ComponentsJSON(r)
+		case *components:
+			text = report.ComponentsText(r)
+		case *as == "json":
 			text, err = report.GraphJSON(r, o)
-		case "dot":
+		case *as == "dot":
 			text = report.GraphDOT(r, o)
 		default:
 			text = report.GraphText(r, o)

@@ -1,0 +1,308 @@
+// Assemblies whose components are measured through proxies: those of known cost, and a solver of the Euler equations.
+package e2e
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"marple/analysis/report"
+	"marple/analysis/run"
+)
+
+// proxies writes those of a header into the assembly's directory.
+func (a *assembly) proxies(t *testing.T, out string, arguments ...string) {
+	t.Helper()
+	if _, err := exec.LookPath("clang++"); err != nil {
+		missing(t, "clang++")
+	}
+	line := slices.Concat([]string{artifact(t, "marple"), "proxygen", "-o", a.path(out)}, arguments, []string{"--", "-I" + cca("include")})
+	r := command{}.run(t, line...)
+	require.Zero(t, r.code, r.stderr)
+}
+
+// suffixed are class names with something behind them.
+func suffixed(classes []string, suffix string) (list []string) {
+	for _, class := range classes {
+		list = append(list, class+suffix)
+	}
+	return list
+}
+
+// A wiring is an assembly with a proxy in front of each component: "CLASS INSTANCE PORT", and who uses whose port.
+type wiring struct {
+	components  []string
+	connections []string // USER PORT PROVIDER PORT
+	driver      string
+	parameters  []string // NAME VALUE
+}
+
+// lines of the script; without proxies the same assembly is not measured.
+func (w wiring) lines(proxied bool) (lines []string) {
+	for _, text := range w.components {
+		f := strings.Fields(text)
+		lines = append(lines, create(f[0]+" "+f[1])...)
+		if proxied {
+			lines = append(lines, create(f[0]+"Proxy "+f[1]+"_proxy")...)
+			lines = append(lines, fmt.Sprintf("connect %s_proxy %s_proxied %s %s", f[1], f[2], f[1], f[2]))
+		}
+	}
+	proxy := ""
+	if proxied {
+		proxy = "_proxy"
+	}
+	for _, text := range w.connections {
+		f := strings.Fields(text)
+		lines = append(lines, fmt.Sprintf("connect %s %s %s%s %s", f[0], f[1], f[2], proxy, f[3]))
+	}
+	for _, parameter := range w.parameters {
+		lines = append(lines, "parameters "+w.driver+" parameters "+parameter)
+	}
+	return append(lines, "go "+w.driver+proxy+" go")
+}
+
+var solver = []string{"Grace", "Icc", "Boundary", "Rk2", "Estimator", "Flux", "States", "EFMFlux", "GodunovFlux", "Characteristics",
+	"Quantities", "Statistics", "Driver"}
+
+// hydro is the solver with one of its two methods.
+func hydro(flux string, parameters ...string) wiring {
+	return wiring{
+		components: []string{"Grace grace mesh", "Icc icc icc", "Boundary bc bc", "Rk2 rk2 rk2", "Estimator ee ee", "Flux flux flux",
+			"States sc sc", flux + " riemann riemann", "Characteristics c c", "Quantities cq cq", "Statistics stats stats", "Driver driver go"},
+		connections: []string{"grace icc icc icc", "grace bc bc bc", "icc mesh grace mesh", "rk2 mesh grace mesh", "rk2 flux flux flux",
+			"rk2 icc icc icc", "rk2 c c c", "ee mesh grace mesh", "flux sc sc sc", "flux riemann riemann riemann", "c cq cq cq",
+			"stats mesh grace mesh", "stats cq cq cq", "driver mesh grace mesh", "driver rk2 rk2 rk2", "driver ee ee ee", "driver stats stats stats"},
+		driver:     "driver",
+		parameters: parameters,
+	}
+}
+
+func shock(name string) string { return apps(filepath.Join("shock", name)) }
+
+// shockAssembly builds framework, components, and proxies if they are wanted.
+func (m *library) shockAssembly(t *testing.T, proxied bool) *assembly {
+	t.Helper()
+	a := m.framework(t)
+	a.library(t, "shock", solver, "-I"+cca("include"), shock("mesh.cpp"), shock("solver.cpp"), shock("driver.cpp"))
+	if proxied {
+		a.proxies(t, "go_proxy.hpp", cca("include/cca.h"), "--port", "classic::gov::cca::GoPort")
+		a.proxies(t, "shock_proxies.hpp", shock("shock.hpp"), "--config", shock("proxies.yaml"))
+		a.library(t, "proxies", suffixed(solver, "Proxy"), "-I"+apps("shock"), shock("proxies.cpp"))
+	}
+	return a
+}
+
+// solve runs it, and returns what it says: steps, time, mass, energy, mach and, against the exact solution, error.
+func (a *assembly) solve(t *testing.T, ranks int, w wiring) map[string]float64 {
+	t.Helper()
+	r := a.mpi.bare(t, command{directory: a.directory}, ranks, a.script(t, w.lines(false)...)...)
+	require.Zero(t, r.code, r.stderr)
+	return said(t, r.stdout)
+}
+
+func said(t *testing.T, stdout string) map[string]float64 {
+	t.Helper()
+	values, fields := map[string]float64{}, strings.Fields(stdout)
+	require.Zero(t, len(fields)%2, stdout)
+	for i := 0; i < len(fields); i += 2 {
+		var x float64
+		_, err := fmt.Sscan(fields[i+1], &x)
+		require.NoError(t, err, stdout)
+		values[fields[i]] = x
+	}
+	return values
+}
+
+// Two problems have exact solutions. Both methods approach them as cells become smaller, Godunov's is nearer, and a
+// hierarchy of three levels is as good as its finest level everywhere.
+func TestShockPhysics(t *testing.T) {
+	mock.need(t)
+	a := mock.shockAssembly(t, false)
+	for _, problem := range []struct {
+		name, time string
+		coarse     float64 // greatest error with 16 cells to the height
+	}{{"sod", "0.8", 0.023}, {"interface", "1.6", 0.068}} {
+		errors := map[string]float64{}
+		for _, flux := range []string{"EFMFlux", "GodunovFlux"} {
+			run := func(width, height, levels int) map[string]float64 {
+				return a.solve(t, 1, hydro(flux, "problem "+problem.name, "time "+problem.time,
+					fmt.Sprintf("width %d", width), fmt.Sprintf("height %d", height), fmt.Sprintf("levels %d", levels)))
+			}
+			coarse, fine, adaptive := run(64, 16, 1), run(128, 32, 1), run(32, 8, 3)
+			require.Less(t, coarse["error"], problem.coarse)
+			require.Less(t, fine["error"], 0.6*coarse["error"])
+			require.InEpsilon(t, fine["error"], adaptive["error"], 0.01)
+			require.InDelta(t, fine["steps"], adaptive["steps"], 1)
+			if problem.name == "sod" {
+				require.InDelta(t, 1, fine["mass"], 1e-5)
+				require.InDelta(t, 1, fine["energy"], 1e-5)
+			}
+			errors[flux] = fine["error"]
+		}
+		require.Less(t, errors["GodunovFlux"], 0.95*errors["EFMFlux"])
+	}
+}
+
+// The routines of the thesis' table 1, with the components that call them.
+var routines = []string{"bc.compute", "c.compute", "cq.compute", "driver.go", "ee.Regrid", "flux.compute", "grace.GC_Synch", "grace.GC_regrid_above",
+	"icc.prolong", "icc.restrict_to", "rk2.Advance", "rk2.GetStableTimestep", "sc.compute", "stats.compute"}
+
+func TestShock(t *testing.T) {
+	for _, test := range []struct {
+		mpi   *library
+		ranks int
+		flux  string
+		named string
+	}{{openMPI, 3, "EFMFlux", "efm"}, {mpich, 4, "GodunovFlux", "godunov"}} {
+		t.Run(test.mpi.name, func(t *testing.T) {
+			test.mpi.need(t)
+			a := test.mpi.shockAssembly(t, true)
+			w := hydro(test.flux, "width 64", "height 16", "time 0.12", "unbalanced 3")
+			alone := a.solve(t, 1, w)
+			together := a.solve(t, test.ranks, w)
+			require.Equal(t, alone, together, "the number of ranks changes the result")
+			directory := filepath.Join(t.TempDir(), "run")
+			r := test.mpi.under(t, command{directory: a.directory}, test.ranks, directory, a.script(t, w.lines(true)...))
+			require.Zero(t, r.code, r.stderr)
+			require.Equal(t, together, said(t, r.stdout), "proxies change the result")
+			measured := readRun(t, directory)
+			sound(t, directory, measured)
+
+			c := report.ComponentsOf(measured)
+			var names []string
+			components, places := map[string]bool{}, 0
+			for _, x := range c.Routines {
+				names = append(names, x.Component+"."+x.Method)
+				components[x.Component] = true
+				require.LessOrEqual(t, x.Exclusive, x.Inclusive+1e-12, x)
+				require.LessOrEqual(t, x.InclusiveMPI, x.Inclusive+1e-12, x)
+				if x.Component == "icc" {
+					places += x.Places
+				}
+			}
+			slices.Sort(names)
+			wanted := append([]string{test.named + ".compute"}, routines...)
+			slices.Sort(wanted)
+			require.Equal(t, wanted, names)
+			require.Len(t, components, 12)
+			require.GreaterOrEqual(t, places, 4)
+			sum := 0.0
+			for _, x := range c.Routines {
+				sum += x.Exclusive
+			}
+			root := slices.IndexFunc(c.Routines, func(x report.Routine) bool { return x.Component == "driver" })
+			require.InEpsilon(t, c.Routines[root].Inclusive, sum, 1e-9, "each time belongs to one routine")
+			require.Contains(t, c.Scaling, "unlikely to scale")
+		})
+	}
+}
+
+// What a component of known cost takes, in milliseconds, by implementation.
+var costs = map[string]func(x float64) float64{
+	"A1": func(x float64) float64 { return 2 * x },
+	"A2": func(x float64) float64 { return x * x },
+	"B1": func(x float64) float64 { return x * x * x },
+	"B2": func(x float64) float64 { return 2 * x * x },
+}
+
+func validation(a, b, xs string) wiring {
+	return wiring{
+		components:  []string{a + " a work", b + " b work", "C c work", "D d work", "Driver driver go"},
+		connections: []string{"a c c work", "b d d work", "driver a a work", "driver b b work"},
+		driver:      "driver",
+		parameters:  []string{"x " + xs},
+	}
+}
+
+// componentNode finds a component's method in a run.
+func componentNode(t *testing.T, r *run.Run, name string) *run.Node {
+	t.Helper()
+	var found *run.Node
+	r.Root().Walk(func(n *run.Node, _ int) bool {
+		if n.Component == name {
+			require.Nil(t, found)
+			found = n
+		}
+		return true
+	})
+	require.NotNil(t, found)
+	return found
+}
+
+// The thesis' validation on the mock's virtual clock: records hold the known costs to the nanosecond, pruning leaves
+// A and B, and the best implementations are those that the sizes ask for.
+func TestValidation(t *testing.T) {
+	mock.need(t)
+	a := mock.validationAssembly(t)
+	onClock := *mock
+	onClock.mpirun = []string{"mpirun", "--virtual"}
+	sets := map[string]string{"below": "0.25,0.5,0.75,1,1.25,1.5,1.75", "above": "2.5,3,3.5,4,4.5,5", "mixed": "0.5,1,1.5,3,4,5,6"}
+	at := func(name string) string { return a.path(name) }
+	do := func(line ...string) string {
+		t.Helper()
+		r := command{directory: a.directory}.run(t, append([]string{artifact(t, "marple")}, line...)...)
+		require.Zero(t, r.code, r.stderr)
+		return r.stdout
+	}
+	for set, xs := range sets {
+		for i, pair := range [][2]string{{"A1", "B1"}, {"A2", "B2"}} {
+			name := fmt.Sprintf("%s%d", set, i+1)
+			r := onClock.under(t, command{directory: a.directory}, 2, at(name), a.script(t, validation(pair[0], pair[1], xs).lines(true)...))
+			require.Zero(t, r.code, r.stderr)
+			measured := readRun(t, at(name))
+			want := [2]float64{}
+			for text := range strings.SplitSeq(xs, ",") {
+				var x float64
+				fmt.Sscan(text, &x)
+				want[0] += costs[pair[0]](x)
+				want[1] += costs[pair[1]](x)
+			}
+			n := float64(strings.Count(xs, ",") + 1)
+			c, d := componentNode(t, measured, "C"), componentNode(t, measured, "D")
+			require.EqualValues(t, 2*n*1000, c.Inclusive.Sum)
+			require.EqualValues(t, math.Round(2*(want[0]*1e6+n*1000)), componentNode(t, measured, "A").Inclusive.Sum)
+			require.EqualValues(t, math.Round(2*want[1]*1e6)+float64(d.Inclusive.Sum), componentNode(t, measured, "B").Inclusive.Sum)
+			core := do("prune", at(name))
+			for _, kept := range []string{"A.compute", "B.compute", "Driver.go"} {
+				require.Contains(t, core, kept)
+			}
+			require.NotContains(t, core, "C.compute")
+			require.NotContains(t, core, "D.compute")
+		}
+	}
+	for _, i := range []string{"1", "2"} {
+		do("fit", at("mixed"+i), "--response", "compute", "-o", at("models"+i+".json"))
+	}
+	var plan strings.Builder
+	plan.WriteString("families:\n")
+	for _, family := range []string{"A", "B"} {
+		fmt.Fprintf(&plan, "  %s:\n    implementations:\n", family)
+		for _, i := range []string{"1", "2"} {
+			fmt.Fprintf(&plan, "      %s%s: {model: {file: models%s.json, name: %s.compute}, class: %s%s}\n", family, i, i, family, family, i)
+		}
+	}
+	require.NoError(t, os.WriteFile(at("families.yaml"), []byte(plan.String()), 0o600))
+	for set, best := range map[string][]string{"below": {"A2", "B1"}, "above": {"A1", "B2"}, "mixed": {"A1", "B2"}} {
+		text := do("select", at(set+"1"), "--families", at("families.yaml"))
+		for i, family := range []string{"A", "B"} {
+			require.Regexp(t, `(?m)^`+family+` +`+best[i]+`\b`, text, set)
+		}
+	}
+}
+
+func (m *library) validationAssembly(t *testing.T) *assembly {
+	t.Helper()
+	a := m.framework(t)
+	a.library(t, "validation", []string{"A1", "A2", "B1", "B2", "C", "D", "Driver"}, cca("validation.cpp"))
+	a.proxies(t, "go_proxy.hpp", cca("include/cca.h"), "--port", "classic::gov::cca::GoPort")
+	a.proxies(t, "work_proxy.hpp", cca("validation.hpp"), "--port", "validation::Work", "--param", "compute:x=x")
+	a.library(t, "proxies", []string{"A1Proxy", "A2Proxy", "B1Proxy", "B2Proxy", "CProxy", "DProxy", "DriverProxy"}, "-I"+cca(""), cca("validation_proxies.cpp"))
+	return a
+}
