@@ -148,11 +148,9 @@ func ComponentsText(r *run.Run) string {
 		w.line("No component's method was invoked.")
 		return w.String()
 	}
-	w.line("%-26s %9s %9s %5s %9s %9s %6s", "component method", "excl. ms", "incl. ms", "%", "MPI ms", "calls", "places")
+	w.line("%-26s %9s %9s %5s %9s %9s %6s", "component.method", "excl. ms", "incl. ms", "%", "MPI ms", "calls", "places")
 	for _, x := range c.Routines {
-		name := words.Fit(x.Component, 9)
-		name += fmt.Sprintf("%*s", max(1, 10-words.Width(name)), "") + x.Method
-		w.line("%-26s %9.3f %9.3f %5.1f %9.3f %9s %6d", words.Fit(name, 26), 1e3*x.Exclusive, 1e3*x.Inclusive, 100*x.Share, 1e3*x.InclusiveMPI,
+		w.line("%-26s %9.3f %9.3f %5.1f %9.3f %9s %6d", words.Fit(x.Component+"."+x.Method, 26), 1e3*x.Exclusive, 1e3*x.Inclusive, 100*x.Share, 1e3*x.InclusiveMPI,
 			words.Number(x.Invocations), x.Places)
 	}
 	w.line("")

@@ -1,10 +1,8 @@
-// Assemblies whose components are measured through proxies: those of known cost, and a solver of the Euler equations.
+// Assemblies whose components are measured through proxies: a solver of the Euler equations.
 package e2e
 
 import (
 	"fmt"
-	"math"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -14,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"marple/analysis/report"
-	"marple/analysis/run"
 )
 
 // proxies writes those of a header into the assembly's directory.
@@ -202,107 +199,4 @@ func TestShock(t *testing.T) {
 			require.Contains(t, c.Scaling, "unlikely to scale")
 		})
 	}
-}
-
-// What a component of known cost takes, in milliseconds, by implementation.
-var costs = map[string]func(x float64) float64{
-	"A1": func(x float64) float64 { return 2 * x },
-	"A2": func(x float64) float64 { return x * x },
-	"B1": func(x float64) float64 { return x * x * x },
-	"B2": func(x float64) float64 { return 2 * x * x },
-}
-
-func validation(a, b, xs string) wiring {
-	return wiring{
-		components:  []string{a + " a work", b + " b work", "C c work", "D d work", "Driver driver go"},
-		connections: []string{"a c c work", "b d d work", "driver a a work", "driver b b work"},
-		driver:      "driver",
-		parameters:  []string{"x " + xs},
-	}
-}
-
-// componentNode finds a component's method in a run.
-func componentNode(t *testing.T, r *run.Run, name string) *run.Node {
-	t.Helper()
-	var found *run.Node
-	r.Root().Walk(func(n *run.Node, _ int) bool {
-		if n.Component == name {
-			require.Nil(t, found)
-			found = n
-		}
-		return true
-	})
-	require.NotNil(t, found)
-	return found
-}
-
-// The thesis' validation on the mock's virtual clock: records hold the known costs to the nanosecond, pruning leaves
-// A and B, and the best implementations are those that the sizes ask for.
-func TestValidation(t *testing.T) {
-	mock.need(t)
-	a := mock.validationAssembly(t)
-	onClock := *mock
-	onClock.mpirun = []string{"mpirun", "--virtual"}
-	sets := map[string]string{"below": "0.25,0.5,0.75,1,1.25,1.5,1.75", "above": "2.5,3,3.5,4,4.5,5", "mixed": "0.5,1,1.5,3,4,5,6"}
-	at := func(name string) string { return a.path(name) }
-	do := func(line ...string) string {
-		t.Helper()
-		r := command{directory: a.directory}.run(t, append([]string{artifact(t, "marple")}, line...)...)
-		require.Zero(t, r.code, r.stderr)
-		return r.stdout
-	}
-	for set, xs := range sets {
-		for i, pair := range [][2]string{{"A1", "B1"}, {"A2", "B2"}} {
-			name := fmt.Sprintf("%s%d", set, i+1)
-			r := onClock.under(t, command{directory: a.directory}, 2, at(name), a.script(t, validation(pair[0], pair[1], xs).lines(true)...))
-			require.Zero(t, r.code, r.stderr)
-			measured := readRun(t, at(name))
-			want := [2]float64{}
-			for text := range strings.SplitSeq(xs, ",") {
-				var x float64
-				fmt.Sscan(text, &x)
-				want[0] += costs[pair[0]](x)
-				want[1] += costs[pair[1]](x)
-			}
-			n := float64(strings.Count(xs, ",") + 1)
-			c, d := componentNode(t, measured, "C"), componentNode(t, measured, "D")
-			require.EqualValues(t, 2*n*1000, c.Inclusive.Sum)
-			require.EqualValues(t, math.Round(2*(want[0]*1e6+n*1000)), componentNode(t, measured, "A").Inclusive.Sum)
-			require.EqualValues(t, math.Round(2*want[1]*1e6)+float64(d.Inclusive.Sum), componentNode(t, measured, "B").Inclusive.Sum)
-			core := do("prune", at(name))
-			for _, kept := range []string{"A.compute", "B.compute", "Driver.go"} {
-				require.Contains(t, core, kept)
-			}
-			require.NotContains(t, core, "C.compute")
-			require.NotContains(t, core, "D.compute")
-		}
-	}
-	for _, i := range []string{"1", "2"} {
-		do("fit", at("mixed"+i), "--response", "compute", "-o", at("models"+i+".json"))
-	}
-	var plan strings.Builder
-	plan.WriteString("families:\n")
-	for _, family := range []string{"A", "B"} {
-		fmt.Fprintf(&plan, "  %s:\n    implementations:\n", family)
-		for _, i := range []string{"1", "2"} {
-			fmt.Fprintf(&plan, "      %s%s: {model: {file: models%s.json, name: %s.compute}, class: %s%s}\n", family, i, i, family, family, i)
-		}
-	}
-	require.NoError(t, os.WriteFile(at("families.yaml"), []byte(plan.String()), 0o600))
-	for set, best := range map[string][]string{"below": {"A2", "B1"}, "above": {"A1", "B2"}, "mixed": {"A1", "B2"}} {
-		text := do("select", at(set+"1"), "--families", at("families.yaml"))
-		for i, family := range []string{"A", "B"} {
-			require.Regexp(t, `(?m)^`+family+` +`+best[i]+`\b`, text, set)
-		}
-	}
-}
-
-func (m *library) validationAssembly(t *testing.T) *assembly {
-	t.Helper()
-	a := m.framework(t)
-	a.library(t, "validation", []string{"A1", "A2", "B1", "B2", "C", "D", "Driver"}, cca("validation.cpp"))
-	a.proxies(t, "go_proxy.hpp", cca("include/cca.h"), "--port", "classic::gov::cca::GoPort")
-	a.proxies(t, "work_proxy.hpp", cca("validation.hpp"), "--port", "validation::Work", "--param", "compute:x=x")
-	a.library(t, "proxies", []string{"A1Proxy", "A2Proxy", "B1Proxy", "B2Proxy", "CProxy", "DProxy", "DriverProxy"}, "-I"+cca(""), cca("validation_proxies.cpp"))
-	return a
 }
