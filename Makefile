@@ -105,6 +105,7 @@ bench: build
 	go test -run '^$$' -bench 'Log' ./analysis/event
 	go test -run '^$$' -bench 'Replay' -benchtime 5x ./analysis/waitstate
 	go test -run '^$$' -bench . -benchtime 100ms -count 5 ./analysis/selection/...
+	go test -run '^$$' -bench Large -count 3 ./analysis/page
 
 schema:
 	go run ./analysis/run/schemagen ./analysis/run analysis/run/schema.json

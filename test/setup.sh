@@ -4,7 +4,7 @@
 set -u
 
 packages="gcc g++ gfortran make openmpi-bin libopenmpi-dev mpich libmpich-dev scalapack-mpi-test hpcc lammps lammps-examples
-pkg-config environment-modules lua5.3 mandoc zsh fish
+chromium pkg-config environment-modules lua5.3 mandoc zsh fish
 clang binutils llvm libclang-rt-14-dev valgrind util-linux python3-mpi4py mplrs tree-ppuzzle castxml libleveldb-dev libxerces-c-dev"
 
 missing=

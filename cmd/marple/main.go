@@ -47,7 +47,7 @@ func root() *cobra.Command {
 		return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
 	})
 	c.AddCommand(execCommand(), reportCommand(), callgraphCommand(), waitsCommand(), timelineCommand(), fitCommand(), pruneCommand(), selectCommand(),
-		proxygenCommand(), recoverCommand(), doctorCommand(), diagnoseCommand(), knowledgeCommand(), completionCommand(), manCommand())
+		pageCommand(), serveCommand(), proxygenCommand(), recoverCommand(), doctorCommand(), diagnoseCommand(), knowledgeCommand(), completionCommand(), manCommand())
 	c.CompletionOptions.DisableDefaultCmd = true
 	for _, command := range c.Commands() {
 		if strings.Contains(command.Use, "RUN") {

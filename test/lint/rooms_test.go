@@ -16,7 +16,7 @@ import (
 
 // Stages of analysis, each of which may use those before it.
 var stages = []string{"stat", "setting", "words", "proxygen", "formula", "plot", "pattern", "inference", "structure", "event", "callgraph", "waitstate", "profile", "symbol", "names", "knowledge", "run", "tauprofile", "series",
-	"invocation", "model", "diagnosis", "report", "selection/graph", "selection/prune", "selection/optimum", "selection", ""}
+	"invocation", "model", "diagnosis", "report", "selection/graph", "selection/prune", "selection/optimum", "selection", "page", ""}
 
 // Libraries that a room may use beside Go's own.
 var libraries = map[string][]string{

@@ -1,0 +1,417 @@
+// Package page shows a run as one HTML file that needs nothing else: no network, no other file.
+//
+// What must be read is in the HTML itself, so that it can be read without scripts, printed, and heard; scripts add
+// what one explores: flame graph, call tree, ranks, who talks to whom, timeline. Their data are JSON in the page.
+//
+// It may use everything in analysis that makes or describes results; it holds no state.
+//
+// Invariant: whatever names a run has, they stay text; the page asks nobody for anything (its policy forbids it).
+package page
+
+import (
+	"cmp"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"marple/analysis/callgraph"
+	"marple/analysis/diagnosis"
+	"marple/analysis/run"
+	"marple/analysis/selection/graph"
+	"marple/analysis/selection/prune"
+	"marple/analysis/words"
+)
+
+// Page is what is to be shown. All but Run may be missing.
+type Page struct {
+	Run       *run.Run
+	Diagnosis *diagnosis.Result
+	Events    []Event // of the timeline, by rising start
+	More      int     // events that are not shown
+	Figures   []Figure
+	Core      prune.Rule // which branches of the component call graph are shaded; zero: none
+	Directory string
+	Version   string
+	Back      string // where a list of runs is; empty: nowhere
+}
+
+// Event is a call or a region on the timeline. Times are nanoseconds since the first event.
+type Event struct {
+	Rank, Thread int
+	Start, Ns    int64
+	Name         string
+	Region       bool
+	Peer         int // negative: none
+	Bytes        uint64
+}
+
+// Figure is a model with its points, fit and band.
+type Figure struct {
+	Title string
+	Facts []string
+	SVG   []byte
+}
+
+//go:embed page.html list.html page.css page.js
+var files embed.FS
+
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"percent": words.Percent, "number": words.Number,
+	"seconds":  func(s float64) string { return words.Duration(s) },
+	"ns":       func(ns uint64) string { return words.Duration(float64(ns) / 1e9) },
+	"size":     func(bytes uint64) string { return words.Size(float64(bytes)) },
+	"ranks":    words.Ranks,
+	"css":      func(share float64) template.CSS { return template.CSS(fmt.Sprintf("%.2f%%", 100*share)) },
+	"mark":     func(verdict string) string { return marks[verdict] },
+	"text":     func(s string) string { return strings.ReplaceAll(s, "-", " ") },
+	"add":      func(a, b int) int { return a + b },
+	"number64": func(n int) string { return words.Number(uint64(n)) },
+	"sites":    func(list []run.WaitSite) []run.WaitSite { return list[:min(len(list), mostRows)] },
+	"delays":   func(list []run.DelaySite) []run.DelaySite { return list[:min(len(list), mostRows)] },
+	"critical": func(list []run.CriticalSite) []run.CriticalSite { return list[:min(len(list), mostRows)] },
+	"per": func(sum uint64, n uint64) string {
+		if n == 0 {
+			return "–"
+		}
+		return words.Duration(float64(sum) / float64(n) / 1e9)
+	},
+	"of": func(part, whole uint64) float64 { return float64(part) / float64(max(whole, 1)) },
+}).ParseFS(files, "page.html", "list.html"))
+
+// mostRows of a table that is sorted by what matters; the run file has the rest.
+const mostRows = 200
+
+var marks = map[string]string{"holds": "✓", "rejected": "✗", "unknown": "?"}
+
+// view is what the template sees.
+type view struct {
+	Page
+	CSS      template.CSS
+	JS       template.JS
+	Data     template.JS
+	Levels   []tree
+	Pictures []picture
+	Fronts   []front
+	Cores    int
+	CoreTime float64 // seconds that count: see run.Efficiency
+	Wall     []slice
+	Paths    int
+	Shaded   string // what the shading of the call tree means
+	Printed  []row  // the paths with most time, for paper
+}
+
+type picture struct {
+	Figure
+	Image template.URL // of its own, so that its styles stay its own
+}
+
+type slice struct {
+	Name, Class string
+	Share       float64
+	Ns          uint64
+}
+
+// tree is the conclusions of one piece of knowledge about a run, each below the one that it follows from.
+type tree struct {
+	diagnosis.Applied
+	Roots []*branch
+}
+
+type branch struct {
+	diagnosis.Conclusion
+	Children []*branch
+}
+
+// Open tells whether the branch is to be seen at once.
+func (b *branch) Open() bool { return b.Followed }
+
+// Write writes the page.
+func Write(out io.Writer, p Page) error {
+	css, err := files.ReadFile("page.css")
+	if err != nil {
+		return err
+	}
+	js, err := files.ReadFile("page.js")
+	if err != nil {
+		return err
+	}
+	d := build(p)
+	data, err := json.Marshal(d) // this one writes <, > and & as escapes, which the page relies on
+	if err != nil {
+		return err
+	}
+	v := view{Page: p, CSS: template.CSS(css), JS: template.JS(js), Data: template.JS(data), Paths: len(d.Nodes), Shaded: d.shaded,
+		CoreTime: float64(p.Run.CoreTime()) / 1e9, Printed: d.longest(40)}
+	for _, h := range p.Run.Hosts {
+		v.Cores += h.Cores
+	}
+	c := p.Run.Core
+	for _, s := range []slice{{"useful", "useful", 0, c.Useful}, {"in MPI", "mpi", 0, c.MPI - min(c.MPI, c.Waited)},
+		{"waiting for a core", "off", 0, c.OffCore + c.Waited}, {"recording off", "paused", 0, c.Paused}, {"Marple", "own", 0, c.Own}} {
+		if s.Share = float64(s.Ns) / float64(max(c.Wall, 1)); s.Ns > 0 {
+			v.Wall = append(v.Wall, s)
+		}
+	}
+	for _, f := range p.Figures {
+		v.Pictures = append(v.Pictures, picture{f, template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(f.SVG))})
+	}
+	if p.Diagnosis != nil {
+		for _, a := range p.Diagnosis.Models {
+			v.Levels = append(v.Levels, tree{a, grow(a.Conclusions)})
+		}
+	}
+	if p.Run.Selection != nil {
+		for _, f := range p.Run.Selection.Fronts {
+			v.Fronts = append(v.Fronts, draw(f))
+		}
+	}
+	return templates.ExecuteTemplate(out, "page.html", v)
+}
+
+// grow puts each conclusion below the first one that it follows from, or would.
+func grow(list []diagnosis.Conclusion) (roots []*branch) {
+	known := map[string]*branch{}
+	for _, c := range list {
+		b := &branch{Conclusion: c}
+		parent := (*branch)(nil)
+		for _, id := range c.From {
+			if parent = known[id]; parent != nil {
+				break
+			}
+		}
+		if parent == nil {
+			roots = append(roots, b)
+		} else {
+			parent.Children = append(parent.Children, b)
+		}
+		known[c.ID] = b
+	}
+	return roots
+}
+
+// data is what the scripts draw.
+type data struct {
+	Ranks  int        `json:"ranks"`
+	Core   uint64     `json:"core"`
+	Names  []string   `json:"names"`
+	Kinds  []string   `json:"kinds"`
+	Nodes  [][]any    `json:"nodes"` // parent, id, name, site, kind, exclusive, inclusive, calls, bytes, pruned, ranks that have it
+	Shares [][]uint64 `json:"shares"`
+	// Balance of a rank: rank, useful, MPI, off core, paused, Marple, calls, bytes sent, bytes received.
+	Balance [][]uint64 `json:"balance"`
+	Hosts   []int      `json:"hosts"` // of each rank of Balance: index into Names
+	Ended   []int      `json:"ended"`
+	Peers   [][]uint64 `json:"peers"`  // rank, peer, messages, bytes
+	Events  [][]any    `json:"events"` // rank, thread, start, ns, name, region, peer, bytes
+	More    int        `json:"more"`
+
+	index  map[string]int
+	shaded string
+}
+
+type row struct {
+	Path     string
+	Ns       uint64
+	Share    float64
+	Calls    uint64
+	Most     uint64
+	MostRank int32
+}
+
+func (d *data) name(s string) int {
+	if i, ok := d.index[s]; ok {
+		return i
+	}
+	d.index[s] = len(d.Names)
+	d.Names = append(d.Names, s)
+	return len(d.Names) - 1
+}
+
+func build(p Page) *data {
+	r := p.Run
+	d := &data{Ranks: r.Ranks, Core: r.Core.Wall, Names: []string{}, Nodes: [][]any{}, Shares: [][]uint64{}, Balance: [][]uint64{}, Hosts: []int{}, Ended: []int{},
+		Peers: [][]uint64{}, Events: [][]any{}, More: p.More, index: map[string]int{}}
+	for k := callgraph.KindNone; k <= callgraph.KindComponent; k++ {
+		d.Kinds = append(d.Kinds, k.String())
+	}
+	pruned := d.prune(p)
+	for _, root := range r.CallGraph {
+		d.nodes(root, -1, pruned)
+	}
+	for _, b := range r.PerRank {
+		d.Balance = append(d.Balance, []uint64{uint64(b.Rank), b.Useful, b.MPI - min(b.MPI, b.Waited), b.OffCore + b.Waited, b.Paused, b.Own, b.Calls, b.SentBytes, b.ReceivedBytes})
+		d.Hosts = append(d.Hosts, d.name(b.Host))
+		d.Ended = append(d.Ended, d.name(b.Ended))
+	}
+	for _, q := range r.Peers {
+		d.Peers = append(d.Peers, []uint64{uint64(q.Rank), uint64(q.To), q.Sent + q.Puts + q.Gets, q.SentBytes + q.PutBytes + q.GetBytes})
+	}
+	for _, e := range p.Events {
+		d.Events = append(d.Events, []any{e.Rank, e.Thread, e.Start, e.Ns, d.name(e.Name), e.Region, e.Peer, e.Bytes})
+	}
+	return d
+}
+
+// prune lists the run's nodes that belong to no core of the component call graph.
+func (d *data) prune(p Page) map[*run.Node]bool {
+	out := map[*run.Node]bool{}
+	if p.Core == (prune.Rule{}) {
+		return out
+	}
+	g, err := graph.FromRun(p.Run)
+	if err != nil || !g.Root.HasComponents() {
+		return out
+	}
+	core := prune.Judge(g.Root).Keep(p.Core)
+	d.shaded = fmt.Sprintf("Shaded: branches that pruning leaves out (α %s, β %s); %s of the time is in what is left.",
+		words.Percent(p.Core.Alpha), words.Percent(p.Core.Beta), words.Percent(core.Recovered))
+	gone := map[*graph.Node]bool{}
+	for _, n := range core.Pruned {
+		gone[n.Node] = true
+	}
+	// The graph has the run's nodes in the same order, without those inside.
+	var match func(n *run.Node, g *graph.Node, without bool)
+	match = func(n *run.Node, g *graph.Node, without bool) {
+		without = without || gone[g]
+		out[n] = without
+		i := 0
+		for _, c := range n.Children {
+			if i < len(g.Children) && g.Children[i].Name == c.Name && g.Children[i].Inclusive == float64(c.Inclusive.Sum) {
+				match(c, g.Children[i], without)
+				i++
+			} else {
+				out[c] = without
+			}
+		}
+	}
+	match(p.Run.Root(), g.Root, false)
+	return out
+}
+
+func (d *data) nodes(n *run.Node, parent int, pruned map[*run.Node]bool) {
+	me := len(d.Nodes)
+	calls := uint64(0)
+	if n.Calls != nil {
+		calls = n.Calls.N
+	}
+	shade := 0
+	if pruned[n] {
+		shade = 1
+	}
+	d.Nodes = append(d.Nodes, []any{parent, n.ID, d.name(n.Name), d.name(n.Site), int(callgraph.ParseKind(n.Kind)), n.Exclusive.Sum, n.Inclusive.Sum, calls, n.Out + n.In, shade, n.Inclusive.N})
+	shares := []uint64{}
+	for _, s := range n.PerRank {
+		shares = append(shares, uint64(s.Rank), s.Exclusive, s.Inclusive)
+	}
+	d.Shares = append(d.Shares, shares)
+	for _, c := range n.Children {
+		d.nodes(c, me, pruned)
+	}
+}
+
+// longest are the paths with most time of their own, for those who cannot explore.
+func (d *data) longest(most int) (rows []row) {
+	order := make([]int, len(d.Nodes))
+	for i := range order {
+		order[i] = i
+	}
+	own := func(i int) uint64 { return d.Nodes[i][5].(uint64) }
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(own(b), own(a)) })
+	for _, i := range order[:min(most, len(order))] {
+		if own(i) == 0 {
+			break
+		}
+		parts := []string{}
+		for j := i; j >= 0 && d.Nodes[j][0].(int) >= 0; j = d.Nodes[j][0].(int) {
+			parts = append(parts, d.Names[d.Nodes[j][2].(int)])
+		}
+		r := row{Path: strings.Join(parts, " in "), Ns: own(i), Share: float64(own(i)) / float64(max(d.Core, 1)), Calls: d.Nodes[i][7].(uint64)}
+		if len(parts) == 0 {
+			r.Path = d.Names[d.Nodes[i][2].(int)]
+		}
+		for s := d.Shares[i]; len(s) >= 3; s = s[3:] {
+			if s[1] > r.Most {
+				r.Most, r.MostRank = s[1], int32(s[0])
+			}
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// front is a Pareto front, in a picture's coordinates.
+type front struct {
+	run.Front
+	Dots  []dot
+	Line  string
+	Least string
+	Most  string
+	Low   string
+	High  string
+}
+
+type dot struct {
+	X, Y  float64
+	Title string
+}
+
+// draw places the points of a front in a picture 600 by 240: time to the right, quality upwards.
+func draw(f run.Front) front {
+	out := front{Front: f}
+	x, y := [2]float64{math.Inf(1), math.Inf(-1)}, [2]float64{math.Inf(1), math.Inf(-1)}
+	for _, p := range f.Points {
+		x = [2]float64{min(x[0], p.Time), max(x[1], p.Time)}
+		y = [2]float64{min(y[0], p.Value), max(y[1], p.Value)}
+	}
+	at := func(v float64, r [2]float64, from, to float64) float64 {
+		if r[1] <= r[0] {
+			return (from + to) / 2
+		}
+		return from + (to-from)*(v-r[0])/(r[1]-r[0])
+	}
+	line := []string{}
+	for _, p := range f.Points {
+		changes := []string{}
+		for name, implementation := range p.Changes {
+			changes = append(changes, name+": "+implementation)
+		}
+		slices.Sort(changes)
+		title := strings.Join(changes, ", ")
+		if title == "" {
+			title = "the best assembly"
+		}
+		d := dot{at(p.Time, x, 60, 560), at(p.Value, y, 200, 30), fmt.Sprintf("%s: %s, %s %.4g", title, words.Duration(p.Time), f.Quality, p.Value)}
+		out.Dots = append(out.Dots, d)
+		line = append(line, fmt.Sprintf("%.1f,%.1f", d.X, d.Y))
+	}
+	out.Line = strings.Join(line, " ")
+	if len(f.Points) > 0 {
+		out.Least, out.Most = words.Duration(x[0]), words.Duration(x[1])
+		out.Low, out.High = fmt.Sprintf("%.4g", y[0]), fmt.Sprintf("%.4g", y[1])
+	}
+	return out
+}
+
+// Item is one run of a list.
+type Item struct {
+	Link, Title, Text string
+}
+
+// List writes the page that leads to several runs.
+func List(out io.Writer, title string, items []Item) error {
+	css, err := files.ReadFile("page.css")
+	if err != nil {
+		return err
+	}
+	return templates.ExecuteTemplate(out, "list.html", struct {
+		Title string
+		CSS   template.CSS
+		Items []Item
+	}{title, template.CSS(css), items})
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"marple/analysis"
+	"marple/analysis/diagnosis"
+	"marple/analysis/knowledge"
+	"marple/analysis/model"
+	"marple/analysis/page"
+	"marple/analysis/plot"
+	"marple/analysis/report"
+	"marple/analysis/run"
+	"marple/analysis/selection"
+	"marple/analysis/selection/prune"
+	"marple/analysis/series"
+)
+
+// pageFile is where `marple page` writes if nothing else is said.
+const pageFile = "report.html"
+
+// pageOptions say what a page is to show beside the run itself.
+type pageOptions struct {
+	models      []string
+	most        int // events
+	alpha, beta float64
+}
+
+func pageCommand() *cobra.Command {
+	c := &cobra.Command{Use: "page RUN", Short: "Write the report of a run as one HTML file, to be looked at", Args: oneRun,
+		Long: `Writes a self-contained page: diagnosis and how it was concluded, efficiencies, call graph, functions, ranks,
+messages, waits, critical path, and, where they are known, a timeline (of runs measured with --keep-raw on), models
+and the choice of implementations. It asks no network for anything, and can be sent to others.`}
+	o := pageFlags(c)
+	out := c.Flags().StringP("output", "o", "", "file to write (preset: "+pageFile+" in the run directory; - is stdout)")
+	c.RunE = func(c *cobra.Command, arguments []string) error {
+		if err := o.check(); err != nil {
+			return err
+		}
+		doing(c, "making the page")
+		p, err := o.load(arguments[0])
+		if err != nil {
+			return err
+		}
+		var text bytes.Buffer
+		if err := page.Write(&text, *p); err != nil {
+			return err
+		}
+		switch *out {
+		case "-":
+			_, err := c.OutOrStdout().Write(text.Bytes())
+			return err
+		case "":
+			*out = filepath.Join(directoryOf(arguments[0]), pageFile)
+		}
+		if err := run.WriteFile(*out, text.Bytes()); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(c.OutOrStdout(), *out)
+		return err
+	}
+	return c
+}
+
+func pageFlags(c *cobra.Command) *pageOptions {
+	o := &pageOptions{}
+	c.Flags().StringArrayVar(&o.models, "models", nil, "model file of marple fit to show; may be repeated")
+	c.Flags().IntVar(&o.most, "events", 20_000, "most events on the timeline")
+	c.Flags().Float64Var(&o.alpha, "alpha", 0.1, "call graphs of components: shade what pruning with this α leaves out")
+	c.Flags().Float64Var(&o.beta, "beta", 0.1, "the same for β")
+	return o
+}
+
+func (o *pageOptions) check() error {
+	if o.most < 0 || o.alpha < 0 || o.beta < 0 {
+		return usage("--events, --alpha and --beta must not be negative")
+	}
+	return nil
+}
+
+func directoryOf(path string) string {
+	if filepath.Base(path) == run.File {
+		return filepath.Dir(path)
+	}
+	return path
+}
+
+// load gathers all that is known about a run.
+func (o *pageOptions) load(path string) (*page.Page, error) {
+	r, err := run.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return o.describe(r, directoryOf(path))
+}
+
+func (o *pageOptions) describe(r *run.Run, directory string) (*page.Page, error) {
+	p := &page.Page{Run: r, Core: prune.Rule{Alpha: o.alpha, Beta: o.beta}, Directory: directory, Version: version}
+	pieces, looks, err := diagnosis.Choose(r, knowledge.Library{})
+	if err != nil {
+		return nil, err
+	}
+	if p.Diagnosis, err = diagnosis.Diagnose(r, analysis.Events(directory), pieces...); err != nil {
+		return nil, err
+	}
+	p.Diagnosis.Looks = looks
+	if o.most > 0 && directory != "" {
+		events, more, err := analysis.Timeline(directory, analysis.Window{Most: o.most})
+		if err != nil && !errors.Is(err, analysis.ErrNoLogs) {
+			return nil, err
+		}
+		p.More = more
+		for _, e := range events {
+			p.Events = append(p.Events, page.Event{Rank: int(e.Rank), Thread: e.Thread, Start: e.Start, Ns: e.Ns, Name: e.Name, Region: e.Region, Peer: int(e.Peer), Bytes: e.Bytes})
+		}
+	}
+	if p.Figures, err = o.figures(directory); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// mostFigures are shown of the models that the run's own records give.
+const mostFigures = 24
+
+// figures are those of the models that are given or, if there are none, of what the invocations of components show.
+func (o *pageOptions) figures(directory string) (figures []page.Figure, err error) {
+	var records []*series.Series
+	if directory != "" {
+		if records, err = selection.Invocations(directory); err != nil {
+			return nil, err
+		}
+	}
+	add := func(s *series.Series, models ...*model.Model) {
+		p := report.Plot(s, models, nil)
+		if p == nil {
+			return
+		}
+		f := page.Figure{Title: p.Title, SVG: plot.SVG([]*plot.Plot{p})}
+		for _, m := range models {
+			if m.Expression == nil {
+				f.Facts = append(f.Facts, m.Reason)
+				continue
+			}
+			f.Facts = append(f.Facts, fmt.Sprintf("%s: SMAPE %.1f %%, adjusted R² %.3f, %d samples at %d points", m.Expression.Round(4), m.SMAPE, m.AdjustedR2, m.Samples, m.Points))
+		}
+		figures = append(figures, f)
+	}
+	for _, file := range o.models {
+		d, err := model.Read(file)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range d.Models {
+			at := slices.IndexFunc(records, func(s *series.Series) bool { return s.Name == m.Name && s.Response == m.Response })
+			if at >= 0 {
+				add(records[at], m)
+			} else {
+				add(nil, m)
+			}
+		}
+	}
+	if len(o.models) > 0 {
+		return figures, nil
+	}
+	var fitter model.Fitter
+	for _, s := range records {
+		if len(figures) == mostFigures {
+			break
+		}
+		add(s, fitter.FitSeries(s, model.Options{})...)
+	}
+	return figures, nil
+}

@@ -1,0 +1,132 @@
+package e2e
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The page of a measured run, in a real browser: every view is opened with the mouse and used with keys.
+func TestPage(t *testing.T) {
+	c := command{directory: t.TempDir()}
+	r := c.run(t, mock.tool("mpirun"), "-n", "4", "--virtual", artifact(t, "marple"), "exec", "--clock", "external", "--keep-raw", "on", "--out", "run", "--report", "none",
+		mock.compile(t, "waits"), "late-sender", "200")
+	require.Zero(t, r.code, r.stderr)
+	r = c.run(t, artifact(t, "marple"), "page", "run")
+	require.Zero(t, r.code, r.stderr)
+	require.Equal(t, "run/report.html\n", r.stdout)
+	file := filepath.Join(c.directory, "run", "report.html")
+
+	b := openBrowser(t)
+	b.open("file://" + file)
+	count := func(selector string) int { return int(b.do(`document.querySelectorAll(%q).length`, selector).(float64)) }
+	shown := func() any { return b.do(`[...document.querySelectorAll(".view.shown")].map(v => v.id).join()`) }
+	assert.Equal(t, "diagnosis", shown())
+	assert.Positive(t, count(".finding"))
+	assert.Positive(t, count(".tree details.followed[open]"))
+	b.screenshot("diagnosis")
+
+	for _, view := range []string{"calls", "functions", "ranks", "messages", "waits", "timeline", "about"} {
+		b.do(`document.querySelector('nav a[href="#%s"]').click()`, view)
+		b.do(`new Promise(done => setTimeout(done, 50))`)
+		require.Equal(t, view, shown())
+		b.screenshot(view)
+	}
+	assert.Equal(t, 4, count("#rank-bars .stack"))
+	assert.Equal(t, 1, count("#matrix canvas"))
+	assert.Equal(t, 1, count("#lanes canvas"))
+	assert.Equal(t, true, b.do(`(() => { const c = document.querySelector('#lanes canvas'); return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v > 0) })()`))
+
+	// A finding leads to its call path.
+	b.do(`location.hash = '#diagnosis'`)
+	b.do(`new Promise(done => setTimeout(done, 50))`)
+	b.do(`document.querySelector('.finding dd a').click()`)
+	b.do(`new Promise(done => setTimeout(done, 50))`)
+	assert.Equal(t, "calls", shown())
+	assert.Equal(t, 1, count(`#tree tr[aria-selected="true"]`))
+	assert.Positive(t, count("#path .stack"))
+	// Keys move in the tree and the flame graph.
+	b.do(`document.querySelector('#tree tr[aria-selected="true"]').focus()`)
+	before := b.do(`document.querySelector('#tree tr[aria-selected="true"]').dataset.i`)
+	b.press("ArrowUp")
+	assert.NotEqual(t, before, b.do(`document.querySelector('#tree tr[aria-selected="true"]').dataset.i`))
+	b.do(`document.querySelector('#flame button').focus()`)
+	b.press("ArrowDown")
+	assert.NotEqual(t, "0", b.do(`document.activeElement.dataset.i`))
+	b.do(`document.querySelector('#find').value = 'MPI_Recv'; document.querySelector('#find').dispatchEvent(new Event('input'))`)
+	b.do(`document.querySelector('#find-next').click()`)
+	assert.Contains(t, b.do(`document.querySelector('#tree tr[aria-selected="true"]').textContent`), "MPI_Recv")
+	// Tables can be sorted, and say how.
+	b.do(`location.hash = '#functions'`)
+	b.do(`document.querySelectorAll('#functions th button')[1].click()`)
+	assert.Equal(t, "descending", b.do(`document.querySelectorAll('#functions th')[1].getAttribute('aria-sort')`))
+	calls := `[...document.querySelectorAll('#functions table')[0].tBodies[0].rows].map(r => +r.cells[1].dataset.v)`
+	assert.Equal(t, true, b.do("%s", calls+`.every((v, i, a) => !i || a[i-1] >= v)`))
+
+	// Everything has a name for those who hear it, and fits a phone.
+	assert.Equal(t, "", b.do(`[...document.querySelectorAll('canvas, [role=img], input, select, button')].filter(e => !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels && e.labels.length || e.title)).map(e => e.outerHTML.slice(0, 80)).join()`))
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 380, "height": 800, "deviceScaleFactor": 2, "mobile": true}, nil)
+	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []any{map[string]any{"name": "prefers-color-scheme", "value": "dark"}}}, nil)
+	b.do(`location.hash = '#diagnosis'`)
+	b.do(`new Promise(done => setTimeout(done, 200))`)
+	assert.LessOrEqual(t, b.do(`document.documentElement.scrollWidth`), 381.0, "nothing is wider than the screen")
+	b.screenshot("phone")
+	// On paper all views are there.
+	b.call("Emulation.setEmulatedMedia", map[string]any{"media": "print"}, nil)
+	assert.EqualValues(t, 0, b.do(`[...document.querySelectorAll('.view')].filter(v => getComputedStyle(v).display === 'none').length`))
+
+	assert.Empty(t, b.errors)
+	assert.Equal(t, []string{"file://" + file}, b.requests)
+}
+
+func TestServe(t *testing.T) {
+	directory := t.TempDir()
+	c := command{directory: directory}
+	for _, name := range []string{"one", "two"} {
+		r := c.run(t, mock.tool("mpirun"), "-n", "2", "--virtual", artifact(t, "marple"), "exec", "--clock", "external", "--out", name, "--report", "none", mock.compile(t, "heat"), "10")
+		require.Zero(t, r.code, r.stderr)
+	}
+	server := exec.Command(artifact(t, "marple"), "serve", "--port", "0", ".")
+	server.Dir = directory
+	out, err := server.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, server.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	address := strings.TrimSpace(line)
+	assert.Regexp(t, `^http://127\.0\.0\.1:\d+/$`, address)
+
+	b := openBrowser(t)
+	b.open(address)
+	assert.EqualValues(t, 2, b.do(`document.querySelectorAll('.runs a').length`))
+	b.loaded = false
+	b.do(`document.querySelector('.runs a').click()`)
+	for !b.loaded {
+		b.read()
+	}
+	assert.EqualValues(t, 1, b.do(`document.querySelectorAll('#diagnosis.shown').length`))
+	assert.Empty(t, b.errors)
+	for _, url := range b.requests {
+		assert.True(t, strings.HasPrefix(url, address), url)
+	}
+	// Another host's name for this address is refused.
+	request, err := http.NewRequest("GET", address, nil)
+	require.NoError(t, err)
+	request.Host = "elsewhere.example"
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	_, _ = io.Copy(io.Discard, answer.Body)
+	answer.Body.Close()
+	assert.Equal(t, http.StatusForbidden, answer.StatusCode)
+
+	require.NoError(t, server.Process.Signal(os.Interrupt))
+	assert.NoError(t, server.Wait())
+}
