@@ -35,7 +35,7 @@ type pageOptions struct {
 func pageCommand() *cobra.Command {
 	c := &cobra.Command{Use: "page RUN", Short: "Write the report of a run as one HTML file, to be looked at", Args: oneRun,
 		Long: `Writes a self-contained page: diagnosis and how it was concluded, efficiencies, call graph, functions, ranks,
-messages, waits, critical path, and, where they are known, a timeline (of runs measured with --keep-raw on), models
+messages, waits, critical path, and, where they are known, a timeline (of runs measured with --trace), models
 and the choice of implementations. It asks no network for anything, and can be sent to others.`}
 	o := pageFlags(c)
 	out := c.Flags().StringP("output", "o", "", "file to write (preset: "+pageFile+" in the run directory; - is stdout)")

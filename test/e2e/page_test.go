@@ -17,7 +17,7 @@ import (
 // The page of a measured run, in a real browser: every view is opened with the mouse and used with keys.
 func TestPage(t *testing.T) {
 	c := command{directory: t.TempDir()}
-	r := c.run(t, mock.tool("mpirun"), "-n", "4", "--virtual", artifact(t, "marple"), "exec", "--clock", "external", "--keep-raw", "on", "--out", "run", "--report", "none",
+	r := c.run(t, mock.tool("mpirun"), "-n", "4", "--virtual", artifact(t, "marple"), "exec", "--clock", "external", "--trace", "10", "--out", "run", "--report", "none",
 		mock.compile(t, "waits"), "late-sender", "200")
 	require.Zero(t, r.code, r.stderr)
 	r = c.run(t, artifact(t, "marple"), "page", "run")
