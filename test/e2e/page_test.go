@@ -27,7 +27,9 @@ func TestPage(t *testing.T) {
 
 	b := openBrowser(t)
 	b.open("file://" + file)
-	count := func(selector string) int { return int(b.do(`document.querySelectorAll(%q).length`, selector).(float64)) }
+	count := func(selector string) int {
+		return int(b.do(`document.querySelectorAll(%q).length`, selector).(float64))
+	}
 	shown := func() any { return b.do(`[...document.querySelectorAll(".view.shown")].map(v => v.id).join()`) }
 	assert.Equal(t, "diagnosis", shown())
 	assert.Positive(t, count(".finding"))
