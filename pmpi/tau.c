@@ -74,7 +74,7 @@ static struct told *told_to(struct mrl_thread *t)
 /* The calling thread, if it is measured. */
 static struct mrl_thread *this_thread(void)
 {
-    if (!atomic_load_explicit(&mrl.on, memory_order_relaxed))
+    if (!atomic_load_explicit(&mrl.hooks, memory_order_relaxed))
         return NULL;
     return mrl_self ? mrl_self : mrl_attach();
 }
@@ -371,7 +371,7 @@ static int timer_begins(const void *data)
         }
         abandon(t);
     }
-    if (f >= 0)
+    if (f >= 0 && (mrl.on || f == MRL_FN_MPI_Finalize)) /* the program may have switched off MPI calls alone */
         begin_call(t, told, (enum mrl_function_id)f, caller);
     else if (f == NO_CALL && strcmp(timer->name, top_level))
         begin_region(t, told, timer->name, caller, false);
@@ -442,6 +442,8 @@ static int message(const void *data, bool sent, struct mrl_caller caller)
     struct told *told;
     struct mrl_thread *t = thread_outside(&told);
     if (!t || (m.peer < 0 && sent))
+        return 0;
+    if (t->inside != IN_TAU && !mrl.on)
         return 0;
     bool outside = t->inside != IN_TAU; /* of a message layer that is not MPI, or in a call that TAU does not time */
     if (outside)
@@ -565,7 +567,7 @@ static int metadata(const void *data)
     const struct mrl_tau_metadata *given = data;
     char value[MRL_METADATA_VALUE] = "";
     size_t used = 0;
-    if (!mrl.on || !given->name)
+    if (!mrl.hooks || !given->name)
         return 0;
     write_value(value, sizeof value, &used, given->value, 0);
     mrl_metadata(given->name, value);

@@ -94,6 +94,11 @@ func (s sanitized) program(t *testing.T, name string, arguments ...string) strin
 	return out
 }
 
+// tau is a program that has the stand-in for TAU in it, and the variables that make that load the library as a plugin.
+func (s sanitized) tau(t *testing.T) (program string, variables []string) {
+	return s.program(t, "tau/program", apps("tau/host.c"), "-rdynamic"), []string{"TAU_PLUGINS=libmarple.so", "TAU_PLUGINS_PATH=" + s.directory}
+}
+
 func apps(name string) string { return filepath.Join(top, "test", "apps", name) }
 
 // run starts ranks with a library preloaded, and returns what they say on stderr.
@@ -131,6 +136,12 @@ func core(name string) string {
 func TestThreadSanitizer(t *testing.T) {
 	s := sanitize(t, "thread")
 	threads := s.program(t, "hosts/threads")
+	tau, plugin := s.tau(t)
+	t.Run("TAU", func(t *testing.T) {
+		_, err := s.run(t, append(plugin, core("core"), "TSAN_OPTIONS=exitcode=66"), tau, "threads")
+		assert.NotContains(t, err, "WARNING: ThreadSanitizer", tail(err))
+		assert.Contains(t, err, "\nReported     from threads", tail(err))
+	})
 	for _, name := range cores {
 		t.Run(name, func(t *testing.T) {
 			out, err := s.run(t, []string{core(name), "TSAN_OPTIONS=exitcode=66"}, threads, "4000")
@@ -147,10 +158,14 @@ func TestAddressAndUndefinedBehaviourSanitizers(t *testing.T) {
 	require.NoError(t, err)
 	everything, scratch := s.program(t, "everything", parts...), t.TempDir()
 	threads, stacks, processes := s.program(t, "hosts/threads"), s.program(t, "hosts/stacks"), s.program(t, "hosts/processes")
+	tau, plugin := s.tau(t)
 	for _, name := range cores {
-		for _, line := range [][]string{{everything, scratch}, {threads, "2000"}, {stacks, "many"}, {processes, "forks"}} {
+		for _, line := range [][]string{{everything, scratch}, {threads, "2000"}, {stacks, "many"}, {processes, "forks"}, {tau}} {
 			t.Run(name+" "+filepath.Base(line[0]), func(t *testing.T) {
 				options := []string{core(name), "ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0", "UBSAN_OPTIONS=print_stacktrace=1"}
+				if line[0] == tau {
+					options = append(options, plugin...)
+				}
 				_, err := s.run(t, options, line...)
 				assert.NotContains(t, err, "ERROR: AddressSanitizer", tail(err))
 				assert.NotContains(t, err, "runtime error:", tail(err))
