@@ -4,7 +4,10 @@
 package analysis
 
 import (
+	"fmt"
+
 	"marple/analysis/diagnosis"
+	"marple/analysis/invocation"
 	"marple/analysis/names"
 	"marple/analysis/profile"
 	"marple/analysis/report"
@@ -16,6 +19,23 @@ func Conclude(p *profile.Profile, budget names.Budget) *run.Run {
 	r := run.New(p, names.Of(&p.Graph, budget))
 	diagnosis.Conclude(r)
 	return r
+}
+
+// KeepInvocations writes the records of component invocations into a run directory, and notes in the run how many
+// of them are missing. The error tells why.
+func KeepInvocations(r *run.Run, directory string, sources []*invocation.Source) error {
+	if r.Invocations == 0 {
+		return nil
+	}
+	rows, err := invocation.Write(directory, sources)
+	if missing := r.Invocations - min(r.Invocations, rows+r.Unkept()); missing > 0 {
+		text := fmt.Sprintf("%d invocations of components are in the call graph, but their records could not be read", missing)
+		if err != nil {
+			text += fmt.Sprintf(" (%v)", err)
+		}
+		r.NotSeen = append(r.NotSeen, run.Note{ID: "invocations-missing", Text: text, Count: missing})
+	}
+	return err
 }
 
 // Report is the text for a run whose details lie in a directory.

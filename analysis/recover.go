@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"marple/analysis/event"
+	"marple/analysis/invocation"
 	"marple/analysis/names"
 	"marple/analysis/profile"
 	"marple/analysis/run"
@@ -40,7 +41,12 @@ func Recover(directory string, wait time.Duration) (r *run.Run, problems []error
 	raw := filepath.Join(directory, run.RawDir)
 	if data, err := os.ReadFile(filepath.Join(raw, mergedFile)); err == nil {
 		if p, err := profile.Decode(data); err == nil {
-			return Conclude(p, names.Host), nil, nil
+			r, problem := Conclude(p, names.Host), error(nil)
+			sources, err := invocation.Load(directory)
+			if err := errors.Join(err, KeepInvocations(r, directory, sources)); err != nil {
+				problem = fmt.Errorf("%s: %w", run.InvocationsFile, err)
+			}
+			return r, collect(problem), nil
 		}
 		problems = append(problems, fmt.Errorf("%s: damaged", filepath.Join(raw, mergedFile)))
 	}
@@ -60,10 +66,11 @@ func Recover(directory string, wait time.Duration) (r *run.Run, problems []error
 	}
 	// Pairwise, like the ranks themselves: the k-th merge of a chain would cost as much as all before it.
 	var level []*profile.Profile
+	var sources []*invocation.Source
 	seen := map[int32]string{}
 	logs := &leftLogs{}
 	for _, file := range files {
-		p, kept, err := readProcess(file)
+		p, left, err := readProcess(file)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", file, err))
 		}
@@ -76,8 +83,11 @@ func Recover(directory string, wait time.Duration) (r *run.Run, problems []error
 		}
 		seen[p.Header().Rank] = file
 		level = append(level, profile.FromProcess(p))
-		if err := logs.add(p, kept); err != nil {
+		if err := logs.add(p, left.logs); err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", file, err))
+		}
+		if left.invocations != nil {
+			sources = append(sources, left.invocations)
 		}
 	}
 	if len(level) == 0 {
@@ -96,7 +106,19 @@ func Recover(directory string, wait time.Duration) (r *run.Run, problems []error
 	if err := logs.replay(level[0]); err != nil {
 		problems = append(problems, err)
 	}
-	return Conclude(level[0], names.Host), problems, nil
+	r = Conclude(level[0], names.Host)
+	if err := KeepInvocations(r, directory, sources); err != nil {
+		problems = append(problems, fmt.Errorf("%s: %w", run.InvocationsFile, err))
+	}
+	return r, problems, nil
+}
+
+// collect makes a list of an error, if it is one.
+func collect(err error) []error {
+	if err == nil {
+		return nil
+	}
+	return []error{err}
 }
 
 // mostLogs is how many bytes of logs are replayed, of all ranks together: an event takes 6 of them, and 100 then.
@@ -166,33 +188,47 @@ func maps(pid uint32, path string) bool {
 }
 
 // readProcess reads a record file and aggregates what the process did not get to. With an error, what was
-// returned is what could be read. The logs are of those threads whose beginning is known.
-func readProcess(path string) (*event.Process, map[int]waitstate.Log, error) {
+// returned is what could be read.
+func readProcess(path string) (*event.Process, leavings, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, leavings{}, err
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return nil, nil, err
+		return nil, leavings{}, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, nil, errors.New("not a regular file")
+		return nil, leavings{}, errors.New("not a regular file")
 	}
 	alive := running(path)
-	logs := map[int]waitstate.Log{}
+	left := leavings{logs: map[int]waitstate.Log{}}
+	tails := map[int]*invocation.Tail{}
 	p, err := readRecords(file, info.Size(), func(p *event.Process, thread int) {
 		if l := p.Keep(thread, path); l != nil {
-			logs[thread] = l
+			left.logs[thread] = l
 		}
+		tails[thread] = &invocation.Tail{}
+		p.KeepInvocations(thread, tails[thread], maxTail)
 	}, func(thread int) (spillFile, error) {
 		return os.Open(event.SpillName(path, thread))
 	})
-	if p != nil && alive {
+	if p == nil {
+		return nil, leavings{}, err
+	}
+	if alive {
 		p.Header().State = event.Alive
 	}
-	return p, logs, err
+	left.invocations = invocation.FromProcess(p, path, tails)
+	return p, left, err
+}
+
+// leavings are what a process has left beside its aggregates: the logs of those threads whose beginning is known, and
+// its invocations.
+type leavings struct {
+	logs        map[int]waitstate.Log
+	invocations *invocation.Source
 }
 
 // readRecords is readProcess for any source. keep is called for each thread before its records are read.
@@ -232,6 +268,9 @@ func readRecords(file io.ReaderAt, size int64, keep func(p *event.Process, threa
 	}
 	return p, damage
 }
+
+// maxTail is more than a thread can have kept, and not yet written.
+const maxTail = 1 << 62
 
 // spillFile is a thread's file of records that found no room in its ring.
 type spillFile interface {

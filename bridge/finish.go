@@ -29,6 +29,7 @@ import (
 
 	"marple/analysis"
 	"marple/analysis/event"
+	"marple/analysis/invocation"
 	"marple/analysis/names"
 	"marple/analysis/profile"
 	"marple/analysis/run"
@@ -75,6 +76,11 @@ func marple_core_gather(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 		return C.MRL_CORE_BROKEN
 	}
 	s.merged = profile.FromProcess(p)
+	if s.rawFile != "" {
+		if source := invocation.FromProcess(p, s.rawFile, nil); source != nil {
+			_ = source.Store() // what is missing will be told
+		}
+	}
 	if s.budget != nil {
 		s.merged.Logged = 1
 	}
@@ -168,10 +174,24 @@ func process(f *C.struct_mrl_finish) (*event.Process, error) {
 	return event.Open(tables, blocks)
 }
 
+// keepInvocations makes one file of what all ranks have left.
+func keepInvocations(r *run.Run, directory string, f *C.struct_mrl_finish) {
+	if directory == "" {
+		return
+	}
+	sources, err := invocation.Load(directory)
+	if err = errors.Join(err, analysis.KeepInvocations(r, directory, sources)); err == nil && f.keep_raw == 0 {
+		for _, s := range sources {
+			s.Remove()
+		}
+	}
+}
+
 // conclude is rank 0's part: report, and keep.
 func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
 	directory := C.GoString(f.directory)
 	r := analysis.Conclude(merged, names.Guest)
+	keepInvocations(r, directory, f)
 	analysis.Choose(r, C.GoString(f.families), directory)
 	text := analysis.Report(r, directory)
 	if directory != "" {

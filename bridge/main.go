@@ -24,6 +24,7 @@ import (
 	pointer "github.com/mattn/go-pointer"
 
 	"marple/analysis/event"
+	"marple/analysis/invocation"
 	"marple/analysis/profile"
 )
 
@@ -41,6 +42,8 @@ const logMemory = 8 << 20
 // session is one process's measurement.
 type session struct {
 	tables   []byte
+	rawFile  string                                // empty: memory only
+	keepMost uint64                                // bytes of invocations per thread
 	consumer [C.MRL_CORE_THREADS]*event.Aggregator // by thread, each used by one caller at a time
 	logs     [C.MRL_CORE_THREADS]*event.Log
 	budget   *event.Budget    // of the logs; nil: none are kept
@@ -74,15 +77,15 @@ func guard(result *C.int) {
 }
 
 //export marple_core_open
-func marple_core_open(version C.uint32_t, base unsafe.Pointer, size, logBytes C.uint64_t, every C.int32_t, rawFile *C.char) (handle unsafe.Pointer) {
+func marple_core_open(version C.uint32_t, base unsafe.Pointer, size, logBytes C.uint64_t, every C.int32_t, invocationBytes C.uint64_t, rawFile *C.char) (handle unsafe.Pointer) {
 	guarded()
 	defer func() { recover() }()
 	if version != C.MRL_CORE_VERSION || base == nil || size < event.TablesSize {
 		return nil
 	}
-	s := &session{tables: unsafe.Slice((*byte)(base), int(size))}
+	s := &session{tables: unsafe.Slice((*byte)(base), int(size)), rawFile: C.GoString(rawFile), keepMost: uint64(invocationBytes)}
 	if logBytes > 0 {
-		s.budget = &event.Budget{Memory: min(int64(logBytes), logMemory), Total: int64(logBytes), Record: C.GoString(rawFile), Every: every != 0}
+		s.budget = &event.Budget{Memory: min(int64(logBytes), logMemory), Total: int64(logBytes), Record: s.rawFile, Every: every != 0}
 	}
 	h := pointer.Save(s)
 	last.Store(&opened{h, s})
@@ -100,6 +103,9 @@ func marple_core_consume(handle unsafe.Pointer, index C.uint32_t, block unsafe.P
 	a := s.consumer[index]
 	if a == nil {
 		a = event.NewAggregator(unsafe.Slice((*byte)(block), event.ThreadSpan), event.AllNodes(s.tables), event.HeaderOf(s.tables).TicksPerSecond)
+		if s.rawFile != "" {
+			a.KeepInvocations(invocation.Log(s.rawFile, int(index)), s.keepMost)
+		}
 		s.consumer[index] = a
 		if s.budget != nil {
 			s.logs[index] = event.NewLog(s.budget, int(index), event.AllNodes(s.tables))

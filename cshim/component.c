@@ -125,6 +125,43 @@ static inline uint64_t write_values(struct mrl_thread *t, const struct marple_va
     return at;
 }
 
+/* Nothing has happened since it began: one record tells it all, and has room for a value. */
+static inline void end_leaf(struct mrl_thread *t, const struct mrl_open *open, uint64_t now, uint64_t wall,
+                            const struct marple_value *values, uint32_t count)
+{
+    uint64_t at = mrl_head(t), *word = mrl_slot(t, at++)->words;
+    uint64_t first = count ? describe(t, &values[0]) : 0;
+    word[0] = now;
+    word[1] = wall | first << 32;
+    word[2] = count ? (uint64_t)values[0].as.integer : 0;
+    word[3] = MRL_WORD(open->path, 0, MRL_LEAF, first >> 32);
+    if (unlikely(count > 1))
+        at = write_values(t, values + 1, count - 1, open->path, at);
+    mrl_pop(t, now);
+    mrl_commit(t, at);
+}
+
+static void end_branch(struct mrl_thread *t, const struct mrl_open *open, const struct marple_value *values, uint32_t count)
+{
+    uint64_t now = mrl_start(t);
+    mrl_pop(t, now);
+    mrl_land_others(t, now);
+    uint64_t own = t->own_sum - open->own, wall = now - open->enter;
+    uint64_t mpi = t->mpi_sum - open->mpi, overlap = mrl_overlap(t, now) - open->overlap;
+    wall -= own < wall ? own : wall;
+    mpi = mpi < wall ? mpi : wall;
+    overlap = overlap < wall - mpi ? overlap : wall - mpi;
+    uint64_t at = mrl_head(t);
+    if (unlikely(wall > UINT32_MAX))
+        mrl_slot(t, at++)->wide = (struct mrl_wide){.duration = wall, .out = mpi, .in = overlap, .kind = MRL_WIDE};
+    uint64_t *word = mrl_slot(t, at++)->words; /* struct mrl_invoked, in four stores */
+    word[0] = now;
+    word[1] = (uint32_t)wall | mpi << 32;
+    word[2] = (uint32_t)overlap | (own < UINT32_MAX ? own : UINT32_MAX) << 32;
+    word[3] = MRL_WORD(open->path, 0, MRL_EXIT, MRL_INVOCATION);
+    mrl_commit(t, write_values(t, values, count, open->path, at));
+}
+
 void mrl_invocation_end(uint64_t token, const struct marple_value *values, uint32_t count)
 {
     struct mrl_thread *t = token ? mrl_outside_mpi() : NULL;
@@ -140,29 +177,19 @@ void mrl_invocation_end(uint64_t token, const struct marple_value *values, uint3
         t->bad_exits += t->depth - depth;
         mrl_close_from(t, depth);
     }
-    uint64_t now = mrl_start(t);
-    struct mrl_open open = mrl_pop(t, now);
-    mrl_land_others(t, now);
-    uint64_t own = t->own_sum - open.own, wall = now - open.enter;
-    uint64_t mpi = t->mpi_sum - open.mpi, overlap = mrl_overlap(t, now) - open.overlap;
-    wall -= own < wall ? own : wall;
-    mpi = mpi < wall ? mpi : wall;
-    overlap = overlap < wall - mpi ? overlap : wall - mpi;
-    uint64_t at = mrl_head(t);
-    if (unlikely(wall > UINT32_MAX))
-        mrl_slot(t, at++)->wide = (struct mrl_wide){.duration = wall, .out = mpi, .in = overlap, .kind = MRL_WIDE};
-    uint64_t *word = mrl_slot(t, at++)->words; /* struct mrl_invoked, in four stores */
-    word[0] = now;
-    word[1] = (uint32_t)wall | mpi << 32;
-    word[2] = (uint32_t)overlap | (own < UINT32_MAX ? own : UINT32_MAX) << 32;
-    word[3] = MRL_WORD(open.path, 0, MRL_EXIT, MRL_INVOCATION);
     if (unlikely(count > MARPLE_VALUES)) {
         t->values_lost += count - MARPLE_VALUES;
         count = MARPLE_VALUES;
     }
-    if (count)
-        at = write_values(t, values, count, open.path, at);
-    mrl_commit(t, at);
+    struct mrl_open *open = &t->open[depth - 1];
+    if (likely(t->unentered && !t->own_ticks && !t->in_flight)) {
+        uint64_t now = mrl_now(), wall = now - open->enter;
+        if (likely(wall <= mrl.long_ticks)) {
+            end_leaf(t, open, now, wall, values, count);
+            return;
+        }
+    }
+    end_branch(t, open, values, count);
 }
 
 /* Kept among the nodes: there it is once, however often it is declared. */

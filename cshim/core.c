@@ -240,7 +240,8 @@ static bool load(const char *path, char *why, size_t size)
         snprintf(why, size, "%s is not Marple's core", path);
         return false;
     }
-    core.session = core.open(MRL_CORE_VERSION, mrl.base, mrl.size, (uint64_t)mrl.settings.log << 20, mrl.settings.trace != 0, mrl.in_file ? mrl.file : "");
+    core.session = core.open(MRL_CORE_VERSION, mrl.base, mrl.size, (uint64_t)mrl.settings.log << 20, mrl.settings.trace != 0,
+                             (uint64_t)mrl.settings.invocations << 20, mrl.in_file ? mrl.file : "");
     if (!core.session) {
         snprintf(why, size, "%s belongs to another version of Marple", path);
         return false;

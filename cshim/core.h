@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define MRL_CORE_VERSION 3
+#define MRL_CORE_VERSION 4
 #define MRL_CORE_THREADS 1024 /* MRL_THREADS_MAX */
 
 /* What consume returns, and the other steps. REPLAY: done, and all ranks have what they need to replay. */
@@ -38,8 +38,8 @@ struct mrl_finish {
     const struct mrl_transport *transport; /* NULL: this process alone */
     void (*print)(const char *text, uint64_t size); /* the report, where the settings want it */
     void (*say)(const char *format, ...);           /* one line */
+    int32_t keep_raw;                               /* files that have been read are to stay */
     int32_t full;                                   /* it has been said that the directory takes nothing */
-    int32_t keep_raw;
 };
 
 #define MRL_CORE_OPEN "marple_core_open"
@@ -47,8 +47,12 @@ struct mrl_finish {
 #define MRL_CORE_GATHER "marple_core_gather"     /* merges over ranks */
 #define MRL_CORE_REPLAY_WAITS "marple_core_replay" /* all ranks together look for wait states */
 #define MRL_CORE_CONCLUDE "marple_core_conclude" /* rank 0: reports and stores */
-/* A session, or NULL. Logs of events take log_bytes at most, in memory and beside raw_file; every: of all events. */
-typedef void *mrl_core_open_fn(uint32_t version, void *base, uint64_t size, uint64_t log_bytes, int32_t every, const char *raw_file);
+/*
+ * A session, or NULL. Logs of events take log_bytes at most, in memory and beside raw_file; every: of all events. The
+ * records of invocations take invocation_bytes of each thread, beside raw_file.
+ */
+typedef void *mrl_core_open_fn(uint32_t version, void *base, uint64_t size, uint64_t log_bytes, int32_t every,
+                               uint64_t invocation_bytes, const char *raw_file);
 /* spill: a file of records that come before those in the ring, or NULL */
 typedef int mrl_core_consume_fn(void *session, uint32_t thread, void *block, uint64_t size, const char *spill);
 typedef int mrl_core_finish_fn(void *session, const struct mrl_finish *finish); /* the last three */

@@ -105,6 +105,11 @@ MRL_COLD void mrl_cpu_begin(struct mrl_thread *t)
 MRL_COLD uint64_t mrl_cpu_gap(struct mrl_thread *t, uint64_t now)
 {
     struct off off = {0, 0};
+    if (t->unentered) {
+        mrl_enter_late(t);
+        if (!t->own_ticks && now - t->last_end <= mrl.long_ticks)
+            return now;
+    }
     uint64_t gap = now - mrl_ended(t), own = t->own_ticks, reading = 0, after = now;
     t->own_ticks = 0;
     if (gap > mrl.long_ticks) {

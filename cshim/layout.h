@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define MRL_MAGIC "MARPLE\r\n"
-#define MRL_VERSION 3u
+#define MRL_VERSION 4u
 
 /* What a call does. The order is that of analysis/event; values are written to disk. */
 enum mrl_op {
@@ -78,6 +78,7 @@ enum mrl_kind {
     MRL_POSTED,    /* a persistent operation was started in this call */
     MRL_COMPLETED, /* an operation completed in this call */
     MRL_BEGIN,     /* another thread goes on with a block whose thread has ended: start */
+    MRL_LEAF,      /* a region in which nothing happened, begun and ended in one record */
     MRL_VALUES,    /* of the invocation that has just ended: parameters and qualities */
     MRL_ATOMIC,    /* a value was reported: start; path is its node */
     MRL_KIND_COUNT
@@ -156,8 +157,22 @@ struct mrl_invoked {
     uint16_t pad;
     uint8_t kind, flags;
 };
+struct mrl_leaf {
+    uint64_t end;      /* ticks */
+    uint32_t duration; /* ticks, none of them in MPI or Marple */
+    uint32_t name;     /* of its first value; 0: none */
+    uint64_t value;
+    uint32_t path;
+    uint16_t pad;
+    uint8_t kind, flags; /* enum mrl_value_flag */
+};
 /* Up to two values that an invocation is remembered with; further ones follow in further records. */
-enum mrl_value_flag { MRL_REAL = 1, MRL_QUALITY = 2, MRL_SECOND = 2 /* shift for the second value's */ };
+enum mrl_value_flag {
+    MRL_REAL = 1,
+    MRL_QUALITY = 2,
+    MRL_SECOND = 2, /* shift for the second value's */
+    MRL_PLAIN = 16, /* MRL_LEAF: of a region or function, or of an invocation that is not to be kept by itself */
+};
 struct mrl_values {
     uint64_t value[2]; /* int64_t or double */
     uint32_t name[2];  /* strings; 0: no value */
@@ -173,6 +188,7 @@ union mrl_slot {
     struct mrl_received received;
     struct mrl_completed completed;
     struct mrl_invoked invoked;
+    struct mrl_leaf leaf;
     struct mrl_values values;
     uint64_t words[4];
 };
@@ -185,6 +201,7 @@ MRL_SAME_KIND(mrl_wide);
 MRL_SAME_KIND(mrl_received);
 MRL_SAME_KIND(mrl_completed);
 MRL_SAME_KIND(mrl_invoked);
+MRL_SAME_KIND(mrl_leaf);
 MRL_SAME_KIND(mrl_values);
 
 /* The last word of a record, which says what it is. */
@@ -274,7 +291,7 @@ struct mrl_open {
     uint64_t enter; /* ticks */
     uint32_t path;
     uint32_t outer;
-    uint64_t own, mpi, overlap; /* the thread's sums at that time */
+    uint64_t own, mpi, overlap; /* the sums of the thread at that time, once it is entered */
 };
 
 #define MRL_TYPES 64u
@@ -304,8 +321,10 @@ struct mrl_thread {
     uint64_t overlap_sum;  /* ticks outside MPI while operations were in flight, as of the last landing */
     uint64_t flight_from;  /* ticks: the first of those in flight was started */
     uint64_t flight_else;  /* mpi_sum + own_sum then */
+    uint32_t unentered;    /* 1: the innermost open one has no MRL_ENTER yet, because nothing has happened since */
     uint32_t in_flight;    /* operations started in this thread and not known to be complete */
     _Atomic uint32_t landed; /* of these, completed in other threads */
+    uint32_t pad;
     uint32_t epoch; /* of the handle caches below */
     uint32_t depth; /* open regions */
     uint32_t index;
@@ -317,7 +336,7 @@ struct mrl_thread {
     uint64_t bad_exits;          /* region ends that matched no open region */
     uint64_t inside_hooks;       /* hooks called from inside an MPI call, not recorded */
     uint64_t values_lost;        /* values beyond those that fit an invocation's record */
-    uint64_t cut_short;          /* invocations still open when the measurement ended */
+    uint64_t cut_short;          /* invocations that ended with what they were in, or with the measurement */
     /* the consumer's */
     _Atomic uint64_t consumed; /* storing it commits everything below at once */
     uint64_t undo_batch;       /* the value of consumed that the undo log belongs to */
@@ -328,7 +347,10 @@ struct mrl_thread {
     uint64_t last_tick;
     uint64_t entries_lost; /* aggregates that found no room and share one per kind */
     uint64_t pending[8];   /* of records before an event that has not come yet */
-    uint64_t saved[12];    /* copies of entries, last_from, last_tick and what follows, from before this batch */
+    uint64_t invocations;  /* of components, that have ended */
+    uint64_t kept;         /* records of them in a file, behind one another */
+    uint64_t unkept;       /* invocations whose records found no room there */
+    uint64_t saved[16];    /* copies of entries, last_from, last_tick and what follows, from before this batch */
     _Atomic uint64_t spilled; /* records moved to the spill file; storing it commits them */
     uint64_t drop_at;         /* records from here to `spilled` were only counted, in mrl_lost */
     uint64_t dropped;         /* records only counted, in all */

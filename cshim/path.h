@@ -130,6 +130,7 @@ static inline struct mrl_open mrl_pop(struct mrl_thread *t, uint64_t now)
     struct mrl_open open = t->open[--t->depth];
     t->where = open.outer;
     t->paths->mark = t->depth ? t->paths->marks[t->depth - 1] : 0;
+    t->unentered = 0;
     t->last_end = now;
     return open;
 }

@@ -23,18 +23,47 @@ bool mrl_open_node(struct mrl_thread *t, uint32_t node, const struct mrl_beginni
         memset(p->anchors[t->depth], 0, sizeof p->anchors[0]);
     p->functions[t->depth] = function ? beginning->name : NULL;
     p->mark = p->marks[t->depth] = beginning ? beginning->mark : 0;
-    t->open[t->depth++] = (struct mrl_open){.enter = now, .path = node, .outer = t->where, .own = t->own_sum,
-                                            .mpi = t->mpi_sum, .overlap = mrl_overlap(t, now)};
+    struct mrl_open *open = &t->open[t->depth++];
+    open->enter = now;
+    open->path = node;
+    open->outer = t->where;
     t->where = node;
-    t->last_end = now;
-    uint64_t at = mrl_head(t);
-    mrl_slot(t, at)->record = (struct mrl_record){.start = now, .path = node, .peer = MRL_NO_PEER, .kind = MRL_ENTER};
-    mrl_commit(t, at + 1);
+    t->unentered = 1;
+    t->gap_from = now;
+    t->last_end = 0; /* so that the next event finds out, see mrl_start ... */
+    if (unlikely(mrl.external))
+        mrl_enter_late(t); /* ... which does not ask when time is not real */
     return true;
+}
+
+/* The record of what was opened last, because something else is to be recorded. */
+MRL_COLD void mrl_enter_late(struct mrl_thread *t)
+{
+    struct mrl_open *open = &t->open[t->depth - 1];
+    open->own = mrl_own_before(t);
+    open->mpi = t->mpi_sum;
+    open->overlap = mrl_overlap(t, open->enter);
+    uint64_t at = mrl_head(t);
+    mrl_slot(t, at)->record = (struct mrl_record){.start = open->enter, .path = open->path, .peer = MRL_NO_PEER, .kind = MRL_ENTER};
+    atomic_store_explicit(&t->head, at + 1, memory_order_release);
+    t->unentered = 0;
+    t->last_end = open->enter;
 }
 
 static void exit_top(struct mrl_thread *t)
 {
+    t->cut_short += mrl_node_at(t->open[t->depth - 1].path)->kind == MRL_NODE_COMPONENT;
+    if (t->unentered && !t->own_ticks) {
+        uint64_t now = mrl_now(), wall = now - t->open[t->depth - 1].enter;
+        if (likely(wall <= mrl.long_ticks)) {
+            struct mrl_open open = mrl_pop(t, now);
+            uint64_t at = mrl_head(t);
+            mrl_slot(t, at)->leaf = (struct mrl_leaf){
+                .end = now, .duration = (uint32_t)wall, .path = open.path, .kind = MRL_LEAF, .flags = MRL_PLAIN};
+            mrl_commit(t, at + 1);
+            return;
+        }
+    }
     uint64_t now = mrl_start(t);
     struct mrl_open open = mrl_pop(t, now);
     uint64_t duration = now - open.enter;
@@ -64,19 +93,6 @@ static const struct mrl_path *function_path(struct mrl_thread *t, const void *fu
     struct mrl_node leaf = {.kind = MRL_NODE_FRAME};
     leaf.name = mrl_module((uintptr_t)function, &leaf.key);
     return mrl_path_walk(t, MRL_EVENT_FUNCTION, function, caller, &leaf);
-}
-
-/* From inside an MPI call (a user-defined reduction, say) there is nothing to attach a region to. */
-struct mrl_thread *mrl_outside_mpi(void)
-{
-    struct mrl_thread *t = mrl_self;
-    if (t && t->inside && mrl_stack() < t->inside) {
-        t->inside_hooks++;
-        return NULL;
-    }
-    if (unlikely(!mrl.started))
-        mrl_begin_alone();
-    return mrl_enter_if(&mrl.hooks);
 }
 
 static void region_begin(const char *name)
@@ -230,8 +246,6 @@ MRL_HOOK void __cyg_profile_func_exit(void *function, void *site)
 /* Closes what is still open when the run ends. */
 void mrl_close_regions(struct mrl_thread *t)
 {
-    for (uint32_t i = 0; i < t->depth; i++)
-        t->cut_short += mrl_node_at(t->open[i].path)->kind == MRL_NODE_COMPONENT;
     mrl_close_from(t, 0);
 }
 

@@ -86,9 +86,7 @@ struct mrl_thread *mrl_store_thread(uint32_t *index);
 void mrl_spill_name(char *out, uint32_t thread);
 void mrl_store_remove(void);
 uint32_t mrl_string(const char *text, size_t length);
-const char *mrl_text(uint32_t string);
 uint32_t mrl_node(const struct mrl_node *wanted);
-struct mrl_node *mrl_node_at(uint32_t index);
 uint32_t mrl_comm_new(void);
 struct mrl_comm *mrl_comm_at(uint32_t index);
 uint32_t mrl_members_new(uint32_t runs, struct mrl_run **out);
@@ -142,7 +140,7 @@ void mrl_metadata(const char *name, const char *value);
 void mrl_phase(int level);
 void mrl_resume(void);
 void mrl_close_regions(struct mrl_thread *t);
-struct mrl_thread *mrl_outside_mpi(void);
+void mrl_enter_late(struct mrl_thread *t);
 void mrl_close_from(struct mrl_thread *t, uint32_t depth);
 
 /* component.c */
@@ -169,6 +167,16 @@ bool mrl_conclude(void);
 void mrl_aborts(int code);
 void mrl_settle(const char *wait); /* has somebody report from the files, waiting a little for others to end */
 bool mrl_rank_gone(int rank);
+
+static inline const char *mrl_text(uint32_t string)
+{
+    return mrl.base + MRL_STRINGS_AT + string;
+}
+
+static inline struct mrl_node *mrl_node_at(uint32_t index)
+{
+    return (struct mrl_node *)(mrl.base + MRL_NODES_AT) + index;
+}
 
 static inline __attribute__((always_inline)) uint64_t mrl_now(void)
 {
@@ -236,6 +244,19 @@ static inline void mrl_switch(bool on)
     mrl.on = on && !mrl.mpi_off;
 }
 
+/* For hooks. From inside an MPI call (a user-defined reduction, say) there is nothing to attach a region to. */
+static inline __attribute__((always_inline)) struct mrl_thread *mrl_outside_mpi(void)
+{
+    struct mrl_thread *t = mrl_self;
+    if (unlikely(t && t->inside && mrl_stack() < t->inside)) {
+        t->inside_hooks++;
+        return NULL;
+    }
+    if (unlikely(!mrl.started))
+        mrl_begin_alone();
+    return mrl_enter_if(&mrl.hooks);
+}
+
 /* Records are written at positions counted from the thread's first one, then committed. */
 static inline uint64_t mrl_head(const struct mrl_thread *t)
 {
@@ -287,6 +308,12 @@ static inline void mrl_own(struct mrl_thread *t, uint64_t begin)
     t->last_end = 0; /* so that one comparison tells both a long gap and this */
 }
 
+/* What Marple had taken when the last event ended. */
+static inline uint64_t mrl_own_before(const struct mrl_thread *t)
+{
+    return t->own_sum - t->own_ticks;
+}
+
 /*
  * Operations in flight, started in this thread: by a call that ended at `end`, when `mpi` ticks had been spent
  * in MPI; and known to be complete, in this thread or in another.
@@ -295,16 +322,16 @@ static inline void mrl_take_off(struct mrl_thread *t, uint64_t end, uint64_t mpi
 {
     if (t->in_flight++ == 0) {
         t->flight_from = end;
-        t->flight_else = mpi + t->own_sum;
+        t->flight_else = mpi + mrl_own_before(t);
     }
 }
 
-/* Ticks until `now` during which the thread computed while some were in flight. */
+/* Ticks until `now`, when an event ends or begins, during which the thread computed while some were in flight. */
 static inline uint64_t mrl_overlap(const struct mrl_thread *t, uint64_t now)
 {
     if (!t->in_flight)
         return t->overlap_sum;
-    uint64_t flight = now - t->flight_from, other = t->mpi_sum + t->own_sum - t->flight_else;
+    uint64_t flight = now - t->flight_from, other = t->mpi_sum + mrl_own_before(t) - t->flight_else;
     return t->overlap_sum + (flight > other ? flight - other : 0);
 }
 

@@ -262,11 +262,6 @@ static uint32_t intern(_Atomic uint32_t *slots, uint32_t count, uint64_t hash, c
     return 0;
 }
 
-const char *mrl_text(uint32_t string)
-{
-    return mrl.base + MRL_STRINGS_AT + string;
-}
-
 static bool same_string(uint32_t item, const struct key *key)
 {
     return strncmp(mrl_text(item), key->text, key->length) == 0 && mrl_text(item)[key->length] == 0;
@@ -295,11 +290,6 @@ uint32_t mrl_string(const char *text, size_t length)
     for (uint32_t i = 0; i < key.length; i++)
         hash = mix(hash ^ (unsigned char)text[i]);
     return intern(string_slots, STRING_SLOTS, hash, &key, same_string, make_string);
-}
-
-struct mrl_node *mrl_node_at(uint32_t index)
-{
-    return (struct mrl_node *)(mrl.base + MRL_NODES_AT) + index;
 }
 
 static bool same_node(uint32_t item, const struct key *key)

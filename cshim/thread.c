@@ -84,6 +84,7 @@ MRL_COLD struct mrl_thread *mrl_attach(void)
     t->where = MRL_ROOT_NODE;
     t->bad_exits += t->depth;
     t->depth = 0;
+    t->unentered = 0;
     t->own_ticks = 0;
     t->os_tid = (uint64_t)syscall(SYS_gettid);
     if (mrl.long_ticks != UINT64_MAX)

@@ -7,6 +7,11 @@ packages="gcc g++ gfortran make openmpi-bin libopenmpi-dev mpich libmpich-dev sc
 chromium pkg-config environment-modules lua5.3 mandoc zsh fish
 clang binutils llvm libclang-rt-14-dev valgrind util-linux python3-mpi4py mplrs tree-ppuzzle castxml libleveldb-dev libxerces-c-dev"
 
+# Another reader of Parquet files, to compare with.
+if command -v npm >/dev/null && ! [ -d build/node/node_modules/hyparquet ]; then
+    npm install --silent --no-audit --no-fund --prefix build/node hyparquet@1.31.5 >/dev/null 2>&1
+fi
+
 missing=
 for p in $packages; do
     dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'install ok installed' || missing="$missing $p"

@@ -32,6 +32,13 @@ type Aggregator struct {
 	calls    [callCache]uint32
 	arrivals [callCache]uint32
 	peers    [peerCache]uint32
+	regions  [callCache]uint32
+
+	// Invocations of components are kept one by one beside their aggregates.
+	keeper   io.WriterAt // nil: nowhere
+	keepMost uint64      // bytes, beyond which nothing is begun
+	ended    uint64      // invocations in this batch
+	packed   *packed
 }
 
 const (
@@ -90,6 +97,7 @@ func (a *Aggregator) recover() {
 		}
 		t.entries, t.lastFrom, t.lastTick, t.entriesLost = uint32(t.saved[0]), Edge(t.saved[1]), t.saved[2], t.saved[3]
 		t.pending = [pendingWords]uint64(t.saved[4:])
+		t.invocations, t.kept, t.unkept = t.saved[12], t.saved[13], t.saved[14]
 		t.undoCount = 0
 	}
 	// In a damaged block there may seem to be more than were ever made.
@@ -100,12 +108,17 @@ func (a *Aggregator) recover() {
 			break
 		}
 	}
+	// What the batch had made must not be taken for its successor's.
+	for i := t.entries; i < entriesMax && a.entries[i].mark != 0; i++ {
+		a.entries[i].mark = 0
+	}
 }
 
 func (a *Aggregator) begin() {
 	t := a.t
 	t.saved[0], t.saved[1], t.saved[2], t.saved[3] = uint64(t.entries), uint64(t.lastFrom), t.lastTick, t.entriesLost
 	copy(t.saved[4:], t.pending[:])
+	t.saved[12], t.saved[13], t.saved[14] = t.invocations, t.kept, t.unkept
 	t.undoCount = 0
 	a.batch += oneBatch
 	if a.batch == 0 { // after 2^29 batches old marks would look new
@@ -115,7 +128,41 @@ func (a *Aggregator) begin() {
 	atomic.StoreUint64(&t.undoBatch, atomic.LoadUint64(&t.consumed))
 }
 
-func (a *Aggregator) commit(consumed uint64) { atomic.StoreUint64(&a.t.consumed, consumed) }
+// commit makes records from up to to count, which lie in the ring.
+func (a *Aggregator) commit(ring *[records]record, from, to uint64) {
+	if a.ended > 0 {
+		a.keepInvocations(ring, from, to)
+	}
+	atomic.StoreUint64(&a.t.consumed, to)
+}
+
+// KeepInvocations has the records of invocations written to a file, for ReadInvocations. When it has so many bytes,
+// further ones are only counted.
+func (a *Aggregator) KeepInvocations(file io.WriterAt, most uint64) {
+	a.keeper, a.keepMost = file, most
+}
+
+// keepInvocations writes what a batch has left for the file. If the process is killed before the batch is committed, it is
+// written again.
+func (a *Aggregator) keepInvocations(ring *[records]record, from, to uint64) {
+	t := a.t
+	t.invocations += a.ended
+	kept := a.keeper != nil && t.kept < a.keepMost
+	if kept {
+		if a.packed == nil {
+			a.packed = new(packed)
+		}
+		data := a.packed.batch(ring, from, to)
+		_, err := a.keeper.WriteAt(data, int64(t.kept))
+		if kept = err == nil; kept {
+			t.kept += uint64(len(data))
+		}
+	}
+	if !kept {
+		t.unkept += a.ended
+	}
+	a.ended = 0
+}
 
 func (a *Aggregator) clearMarks() {
 	for i := range a.t.entries {
@@ -260,11 +307,11 @@ func (a *Aggregator) ConsumeSpilled(file io.ReaderAt) (Status, error) {
 		}
 		if have < stop {
 			t.dropped += end - have
-			a.commit(t.spilled)
+			atomic.StoreUint64(&t.consumed, t.spilled)
 			return Done, fmt.Errorf("%d of %d spilled records are missing: %w", end-have, end, err)
 		}
 	}
-	a.commit(t.spilled)
+	atomic.StoreUint64(&t.consumed, t.spilled)
 	return Done, nil
 }
 
@@ -275,9 +322,11 @@ func (a *Aggregator) consume(ring *[records]record, at, head uint64) Status {
 		a.keep.take(ring, at, head)
 	}
 	a.begin()
+	from := at
 	for at < head {
 		if t.undoCount+perRecord > undoMax {
-			a.commit(at)
+			a.commit(ring, from, at)
+			from = at
 			a.begin()
 		}
 		room := undoMax - t.undoCount
@@ -285,12 +334,12 @@ func (a *Aggregator) consume(ring *[records]record, at, head uint64) Status {
 			room = min(room, t.entriesReady-min(t.entriesReady, t.entries))
 		}
 		if room < perRecord {
-			a.commit(at)
+			a.commit(ring, from, at)
 			return MoreEntries
 		}
 		at = a.some(ring, at, min(head, at+uint64(room/perRecord)))
 	}
-	a.commit(head)
+	a.commit(ring, from, head)
 	return Done
 }
 
@@ -305,14 +354,14 @@ func (a *Aggregator) some(ring *[records]record, at, end uint64) uint64 {
 	return at
 }
 
-// usual takes records up to the first one that needs a second look. It takes a call that was made before,
-// after the same event as last time, and the arrival of a message for such a call, if all entries concerned
-// are where they are guessed to be and have been saved for undoing in this batch. This loop is what
-// aggregation costs; it calls nothing, so that everything stays in registers.
+// usual takes records up to the first one that needs a second look. It takes a call that was made before, or a
+// region in which nothing happened, after the same event as last time; and the arrival of a message for such
+// a call; if all entries concerned are where they are guessed to be and have been saved for undoing in this
+// batch. This loop is what aggregation costs; it calls nothing, so that everything stays in registers.
 func (a *Aggregator) usual(ring *[records]record, at, end uint64) uint64 {
 	t, entries := a.t, a.entries
 	from, last := t.lastFrom, t.lastTick
-	call, gap, peer := a.batch|uint32(EntryCall), a.batch|uint32(EntryGap), a.batch|uint32(EntryPeer)
+	call, gap, peer, region := a.batch|uint32(EntryCall), a.batch|uint32(EntryGap), a.batch|uint32(EntryPeer), a.batch|uint32(EntryRegion)
 	if a.unusual {
 		return at
 	}
@@ -366,7 +415,23 @@ loop:
 			g.Sum += r.start - last
 			from, last = Edge(path), r.start+duration
 			e.add(duration)
-		} else {
+		} else if what.kind() == kindLeaf {
+			e := &entries[a.regions[path&(callCache-1)]&(entriesMax-1)]
+			g, within := &entries[e.gap&(entriesMax-1)], &entries[e.low&(entriesMax-1)]
+			enter, exit := Edge(path)|edgeEnter, Edge(path)|edgeExit
+			if e.key != uint64(path) || e.mark != region || g.key != gapKey(from, enter) || g.mark != gap ||
+				within.key != gapKey(enter, exit) || within.mark != gap {
+				break
+			}
+			duration := uint64(r.duration)
+			g.N++
+			g.Sum += r.start - duration - last
+			within.N++
+			within.Sum += duration
+			from, last = exit, r.start
+			a.ended += uint64(what.flags()&flagPlain^flagPlain) / flagPlain
+			e.add(duration)
+		} else if what.kind() != kindValues {
 			e := &entries[a.arrivals[path&(callCache-1)]&(entriesMax-1)]
 			key := peerKey(what.comm(), r.peer, Received)
 			p := &entries[a.peers[peerSlot(key)]&(entriesMax-1)]
@@ -503,8 +568,13 @@ func (a *Aggregator) other(r *record) {
 		a.posted(r)
 	case kindEnter:
 		a.boundary(Edge(path)|edgeEnter, r.start)
+	case kindLeaf:
+		a.leaf(r)
 	case kindExit:
 		duration := max(uint64(r.duration), t.pending[wideDuration])
+		if r.what.flags()&flagInvocation != 0 {
+			a.ended++
+		}
 		a.boundary(Edge(path)|edgeExit, r.start)
 		a.touch(a.find(EntryRegion, uint64(path), 0)).add(duration)
 	case kindAtomic:
@@ -536,6 +606,24 @@ func (a *Aggregator) boundary(e Edge, at uint64) {
 	a.gap(e, at)
 	a.clearPending()
 	a.t.lastFrom, a.t.lastTick = e, at
+}
+
+// leaf is a region in which nothing else happened: its beginning and its end.
+func (a *Aggregator) leaf(r *record) {
+	path, begin := r.what.path(), r.start-uint64(r.duration)
+	i := a.find(EntryRegion, uint64(path), 0)
+	a.regions[path&(callCache-1)] = i
+	before := a.gap(Edge(path)|edgeEnter, begin)
+	a.clearPending()
+	a.t.lastFrom, a.t.lastTick = Edge(path)|edgeEnter, begin
+	within := a.gap(Edge(path)|edgeExit, r.start)
+	a.t.lastFrom, a.t.lastTick = Edge(path)|edgeExit, r.start
+	e := a.touch(i)
+	e.gap, e.low = uint16(before), within
+	e.add(uint64(r.duration))
+	if r.what.flags()&flagPlain == 0 {
+		a.ended++
+	}
 }
 
 // arrived counts a message that came in after, or beside, the call on this path that asked for it.

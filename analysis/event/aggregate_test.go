@@ -2,7 +2,9 @@ package event
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"math/big"
 	"testing"
 	"unsafe"
@@ -17,6 +19,19 @@ type reference struct {
 	sq      map[string]*big.Int
 	from    Edge
 	last    uint64
+
+	invocations []Invocation
+	file        memory // of what is kept
+}
+
+// memory is a file.
+type memory struct{ data []byte }
+
+func (m *memory) WriteAt(p []byte, at int64) (int, error) {
+	if more := int(at) + len(p) - len(m.data); more > 0 {
+		m.data = append(m.data, make([]byte, more)...)
+	}
+	return copy(m.data[at:], p), nil
 }
 
 func (m *reference) entry(kind EntryKind, key uint64, class uint8) (*Entry, *big.Int) {
@@ -70,7 +85,23 @@ func script(t *rapid.T, w *Writer, tw *ThreadWriter, m *reference) {
 			tw.Gap(0, 0, own)
 		}
 		start := step("gap")
-		switch what := rapid.IntRange(0, 9).Draw(t, "what"); {
+		switch what := rapid.IntRange(0, 11).Draw(t, "what"); {
+		case what > 9:
+			name := rapid.SampledFrom([]string{"compute", "reset"}).Draw(t, "method")
+			node := w.Node(Node{Parent: tw.Where(), Kind: NodeComponent, Key: uint64(w.String("Flux")), Name: w.String(name)})
+			gap(Edge(node)|edgeEnter, own)
+			i := Invocation{Path: node, Start: start, Wall: step("wall") - start}
+			if what == 11 && i.Wall > 2 {
+				i.MPI, i.Overlap = i.Wall/2, i.Wall/3
+			}
+			for v := range rapid.IntRange(0, 5).Draw(t, "values") {
+				i.Values = append(i.Values, Value{w.String(fmt.Sprint("v", v)), v%2 == 1, v == 3, rapid.Uint64().Draw(t, "value")})
+			}
+			gap(Edge(node)|edgeExit, 0)
+			e, sq := m.entry(EntryRegion, uint64(node), 0)
+			add(e, sq, i.Wall)
+			tw.Invoke(i)
+			m.invocations = append(m.invocations, i)
 		case what == 0:
 			node := w.Node(Node{Parent: tw.Where(), Kind: NodeRegion, Name: w.String("region")})
 			gap(Edge(node)|edgeEnter, own)
@@ -161,6 +192,21 @@ func (m *reference) compare(t require.TestingT, entries []Entry) {
 	require.Empty(t, m.entries, "entries that are missing")
 }
 
+// compareKept compares what was kept with what was recorded.
+func (m *reference) compareKept(t require.TestingT, a *Aggregator) {
+	require.EqualValues(t, len(m.invocations), a.t.invocations)
+	require.Zero(t, a.t.unkept)
+	require.LessOrEqual(t, a.t.kept, uint64(len(m.file.data)))
+	var kept []Invocation
+	require.NoError(t, ReadInvocations(bytes.NewReader(m.file.data[:a.t.kept]), func(i *Invocation) error {
+		c := *i
+		c.Values = append([]Value(nil), i.Values...)
+		kept = append(kept, c)
+		return nil
+	}))
+	require.Equal(t, m.invocations, kept)
+}
+
 func newReference() *reference {
 	return &reference{entries: map[string]*Entry{}, sq: map[string]*big.Int{}}
 }
@@ -169,9 +215,11 @@ func TestAggregatesWhatWasRecorded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, m := NewWriter(0, 8), newReference()
 		tw := w.Thread(0, true)
+		tw.a.KeepInvocations(&m.file, 1<<30)
 		script(t, w, tw, m)
 		require.Equal(t, Done, tw.a.Consume())
 		m.compare(t, tw.a.Entries())
+		m.compareKept(t, tw.a)
 	})
 }
 
@@ -180,9 +228,12 @@ func TestEveryRecordCountsOnceAfterAKill(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, m := NewWriter(0, 8), newReference()
 		tw := w.Thread(0, true)
+		tw.a.KeepInvocations(&m.file, 1<<30)
 		// An earlier batch, so that there is something to damage.
 		script(t, w, tw, m)
-		tw.a.Consume()
+		if rapid.Bool().Draw(t, "two batches") {
+			tw.a.Consume()
+		}
 		keep := m.last
 		script2 := func() { // goes on where the first ended
 			tw.Call(Call{Path: w.MPI(0, "MPI_Test", OpTest, Nonblocking), Start: keep, Comm: 1, Peer: NoPeer})
@@ -200,12 +251,17 @@ func TestEveryRecordCountsOnceAfterAKill(t *testing.T) {
 		at, head := a.t.consumed, a.t.head
 		a.begin()
 		if at < head {
-			a.some(a.ring, at, at+rapid.Uint64Range(0, head-at).Draw(t, "killed after"))
+			killed := a.some(a.ring, at, at+rapid.Uint64Range(0, head-at).Draw(t, "killed after"))
+			if rapid.Bool().Draw(t, "written") {
+				a.keepInvocations(a.ring, at, killed)
+			}
 		}
 		corpse := bytes.Clone(unsafe.Slice((*byte)(unsafe.Pointer(a.t)), ThreadSpan))
 		again := NewAggregator(corpse, AllNodes(w.tables), 1e9)
+		again.KeepInvocations(&m.file, 1<<30)
 		require.Equal(t, Done, again.Consume())
 		m.compare(t, again.Entries())
+		m.compareKept(t, again)
 	})
 }
 
@@ -262,6 +318,51 @@ func testFullTable(t *testing.T, ready uint32) {
 	require.LessOrEqual(t, len(tw.a.Entries()), int(max(ready, entriesSpared)))
 }
 
+// Beyond the room for them, and where nothing can be written, invocations are counted.
+func TestInvocationsWithoutRoomAreCounted(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		file   io.WriterAt
+		most   uint64
+		unkept uint64
+	}{
+		{"room", &memory{}, 1 << 30, 0},
+		{"some room", &memory{}, 1, 10000 - records}, // what is begun is finished
+		{"no room", &memory{}, 0, 10000},
+		{"no file", nil, 1 << 30, 10000},
+		{"a full disk", fullDisk{}, 1 << 30, 10000},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := NewWriter(0, 1)
+			tw := w.Thread(0, true)
+			if c.file != nil {
+				tw.a.KeepInvocations(c.file, c.most)
+			}
+			node := w.Node(Node{Kind: NodeComponent, Key: uint64(w.String("Flux")), Name: w.String("compute")})
+			for i := range uint64(10000) {
+				tw.Invoke(Invocation{Path: node, Start: 100 * i, Wall: 60, Values: []Value{{Name: 1, Bits: i}}})
+			}
+			require.Equal(t, Done, tw.a.Consume())
+			require.EqualValues(t, 10000, tw.a.t.invocations)
+			require.EqualValues(t, c.unkept, tw.a.t.unkept)
+			kept := uint64(0)
+			if file, ok := c.file.(*memory); ok {
+				require.NoError(t, ReadInvocations(bytes.NewReader(file.data[:tw.a.t.kept]), func(i *Invocation) error {
+					require.Equal(t, Invocation{Path: node, Start: 100 * kept, Wall: 60, Values: []Value{{Name: 1, Bits: kept}}}, *i)
+					kept++
+					return nil
+				}))
+			}
+			require.EqualValues(t, 10000, kept+c.unkept)
+			require.Len(t, tw.a.Entries(), 4)
+		})
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) WriteAt([]byte, int64) (int, error) { return 0, errors.New("no space") }
+
 func TestConsumingDoesNotAllocate(t *testing.T) {
 	w := NewWriter(0, 8)
 	tw := w.Thread(0, true)
@@ -297,5 +398,18 @@ func FuzzConsume(f *testing.F) {
 		p.GiveRoom(0)
 		p.Consume(0)
 		p.Threads()
+	})
+}
+
+func FuzzReadInvocations(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte{7, 0, 0, 0, kindLeaf << 4, 5, 100, 3, 0, kindLeaf << 4, 5})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		n := 0
+		_ = ReadInvocations(bytes.NewReader(data), func(i *Invocation) error {
+			n++
+			return nil
+		})
+		require.LessOrEqual(t, n, len(data))
 	})
 }

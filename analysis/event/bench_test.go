@@ -66,3 +66,32 @@ func BenchmarkConsumeOneCall(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/records, "ns/record")
 }
+
+// Invocations of two methods by turns, in which nothing happens, with a parameter each.
+func BenchmarkConsumeInvocations(b *testing.B) {
+	for _, kept := range []bool{false, true} {
+		b.Run(map[bool]string{false: "counted", true: "kept"}[kept], func(b *testing.B) {
+			block := make([]byte, ThreadSpan)
+			a := NewAggregator(block, make([]Node, 64), 1e9)
+			a.t.entriesReady = entriesMax
+			if kept {
+				a.KeepInvocations(discard{}, 1<<60)
+			}
+			for i := range a.ring {
+				a.ring[i] = record{start: uint64(i+1) * 100, duration: 50, bytes: 7, what: makeWhat(10+uint32(i&1), 0, kindLeaf, 0)}
+			}
+			for b.Loop() {
+				a.t.head += records
+				if a.Consume() != Done {
+					b.Fatal()
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/records, "ns/invocation")
+			b.ReportAllocs()
+		})
+	}
+}
+
+type discard struct{}
+
+func (discard) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }

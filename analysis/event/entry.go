@@ -70,14 +70,14 @@ type Entry struct {
 	SqLo, SqHi uint64 // 128-bit sum of squared ticks, but of gaps and messages
 	Min, Max   uint64 // ticks, likewise
 
-	low, span uint32 // EntryCall: Class as a range of sizes
+	low, span uint32 // EntryCall: Class as a range of sizes; EntryRegion: low is the index of the gap within
 	Out, In   uint64 // bytes; EntryPeer: in Out
 	Done      uint64 // EntryCall: messages received, or tests that found something
 	Runnable  uint64 // ticks off the core though runnable, within Sum
 	Blocked   uint64 // ticks off the core and blocked, within Sum
 	Own       uint64 // EntryGap: ticks spent by Marple, not within Sum
 	Failed    uint16 // EntryCall: calls that returned an error, at most 65,535
-	gap       uint16 // EntryCall: index of the gap that usually comes before
+	gap       uint16 // EntryCall, EntryRegion: index of the gap that usually comes before
 	longest   uint32 // EntryCall: ticks of a usual gap
 }
 

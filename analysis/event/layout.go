@@ -107,6 +107,7 @@ const (
 	kindPosted
 	kindCompleted
 	kindBegin
+	kindLeaf
 	kindValues
 	kindAtomic
 )
@@ -120,6 +121,15 @@ const (
 	flagHit
 	flagIsSend
 	flagCancelled
+)
+
+// Flags of the end of an invocation, of its values, and of kindLeaf.
+const (
+	flagInvocation = 1
+	flagReal       = 1
+	flagQuality    = 2
+	flagsOfValue   = 2 // bits
+	flagPlain      = 16
 )
 
 // record is struct mrl_record; the other kinds share its size, and its last word but the path.
@@ -281,7 +291,7 @@ type Header struct {
 
 const (
 	magic   = "MARPLE\r\n"
-	version = 3
+	version = 4
 
 	recordSize    = 32
 	stringsMax    = 1 << 20
@@ -325,6 +335,8 @@ const HotSize = threadHot
 // TablesSize is the size in bytes of the header and tables.
 const TablesSize = threadsAt
 
+const savedWords = 16
+
 // thread is the part of struct mrl_thread that the consumer uses.
 type thread struct {
 	head, flushAt  uint64
@@ -339,8 +351,9 @@ type thread struct {
 	overlapSum     uint64
 	flightFrom     uint64
 	flightElse     uint64
+	unentered      uint32
 	inFlight       uint32
-	landed         uint32
+	landed, _      uint32
 	epoch, depth   uint32
 	index, _       uint32
 	cpuNs, wallNs  uint64
@@ -360,7 +373,9 @@ type thread struct {
 	lastTick       uint64
 	entriesLost    uint64
 	pending        [8]uint64
-	saved          [12]uint64
+	invocations    uint64
+	kept, unkept   uint64
+	saved          [savedWords]uint64
 	spilled        uint64
 	dropAt         uint64
 	dropped        uint64

@@ -122,75 +122,93 @@ func (l *Log) take(ring *[records]record, from, to uint64) {
 			return
 		}
 		r := &ring[from&(records-1)]
-		what, who, bytes := uint64(r.what), r.third(), r.bytes
-		var first, second uint64
-		end := l.last
-		switch r.what.kind() {
-		case kindCall:
-			first, second = r.start-l.last, uint64(r.duration)
-			if l.wide {
-				second, bytes, l.wide = l.long, l.many, false
-			}
-			end = r.start + second
-		case kindReceived:
-			second, bytes = r.start, 0
-		case kindPosted, kindCompleted: // start is bytes, duration the operation's number, bytes the thread's
-			first, second = zigzag(int32(r.duration-l.number)), r.start
-		case kindEnter, kindExit: // of an exit the rest is its duration, which follows from the enter
-			who, first, end, bytes, l.wide = uint64(1<<32+NoPeer), r.start-l.last, r.start, 0, false
-		case kindBefore:
-			what, who, first, second, bytes = uint64(makeWhat(0, 0, kindBefore, 0)), 0, r.start, r.second(), 0
-			if first == 0 {
-				continue
-			}
-		case kindBegin:
-			what, who, first, end, bytes = uint64(makeWhat(0, 0, kindBegin, 0)), 0, r.start-l.last, r.start, 0
-		case kindWide:
-			l.wide, l.wideAt, l.long, l.many = true, from, r.start, uint32(min(max(r.second(), r.third()), 1<<32-1))
-			continue
-		default:
-			continue
-		}
-		slot := slotOf(what, who, bytes)
-		d := &l.cache[slot]
-		code := int(slot)
-		if d.what != what || d.who != who || d.bytes != bytes || d.block != uint32(len(l.blocks)) {
-			if d.what == what && d.block == leaveOut {
-				continue
-			}
-			if !l.budget.Every && l.idle(r) {
-				*d = definition{what: what, block: leaveOut}
-				continue
-			}
-			code |= defineBit
-		}
-		if l.used+mostEvent > len(l.block) {
-			if !l.turn(from) {
+		if r.what.kind() != kindLeaf {
+			if !l.event(r, from) {
 				return
 			}
-			code |= defineBit
+			continue
 		}
-		block, at := l.block, l.used+2
-		if code&defineBit != 0 {
-			*d = definition{what, who, bytes, uint32(len(l.blocks))}
-			binary.LittleEndian.PutUint64(block[at:], what)
-			binary.LittleEndian.PutUint64(block[at+8:], who)
-			binary.LittleEndian.PutUint32(block[at+16:], bytes)
-			at += 20
+		// Two events in one record, in one block: those who go on after a kill go on at records.
+		if l.used+2*mostEvent > len(l.block) && !l.turn(from) {
+			return
 		}
-		// Seven bytes are written as eight, so that a length fits three bits.
-		n, m := min((bits.Len64(first)+7)>>3, 7), min((bits.Len64(second)+7)>>3, 7)
-		binary.LittleEndian.PutUint64(block[at:], first)
-		at += n + (n+1)>>3
-		binary.LittleEndian.PutUint64(block[at:], second)
-		at += m + (m+1)>>3
-		binary.LittleEndian.PutUint16(block[l.used:], uint16(code|n<<firstShift|m<<secondShift))
-		l.used, l.last = at, end
-		if k := r.what.kind(); k == kindPosted || k == kindCompleted {
-			l.number = r.duration
-		}
-		l.events++
+		path := r.what.path()
+		l.event(&record{start: r.start - uint64(r.duration), peer: NoPeer, what: makeWhat(path, 0, kindEnter, 0)}, from)
+		l.event(&record{start: r.start, duration: r.duration, peer: NoPeer, what: makeWhat(path, 0, kindExit, 0)}, from)
 	}
+}
+
+// event logs one event, of the record at a position. False: there is no room.
+func (l *Log) event(r *record, from uint64) bool {
+	what, who, bytes := uint64(r.what), r.third(), r.bytes
+	var first, second uint64
+	end := l.last
+	switch r.what.kind() {
+	case kindCall:
+		first, second = r.start-l.last, uint64(r.duration)
+		if l.wide {
+			second, bytes, l.wide = l.long, l.many, false
+		}
+		end = r.start + second
+	case kindReceived:
+		second, bytes = r.start, 0
+	case kindPosted, kindCompleted: // start is bytes, duration the operation's number, bytes the thread's
+		first, second = zigzag(int32(r.duration-l.number)), r.start
+	case kindEnter, kindExit: // of an exit the rest is its duration, which follows from the enter
+		who, first, end, bytes, l.wide = uint64(1<<32+NoPeer), r.start-l.last, r.start, 0, false
+	case kindBefore:
+		what, who, first, second, bytes = uint64(makeWhat(0, 0, kindBefore, 0)), 0, r.start, r.second(), 0
+		if first == 0 {
+			return true
+		}
+	case kindBegin:
+		what, who, first, end, bytes = uint64(makeWhat(0, 0, kindBegin, 0)), 0, r.start-l.last, r.start, 0
+	case kindWide:
+		l.wide, l.wideAt, l.long, l.many = true, from, r.start, uint32(min(max(r.second(), r.third()), 1<<32-1))
+		return true
+	default:
+		return true
+	}
+	slot := slotOf(what, who, bytes)
+	d := &l.cache[slot]
+	code := int(slot)
+	if d.what != what || d.who != who || d.bytes != bytes || d.block != uint32(len(l.blocks)) {
+		if d.what == what && d.block == leaveOut {
+			return true
+		}
+		if !l.budget.Every && l.idle(r) {
+			*d = definition{what: what, block: leaveOut}
+			return true
+		}
+		code |= defineBit
+	}
+	if l.used+mostEvent > len(l.block) {
+		if !l.turn(from) {
+			return false
+		}
+		code |= defineBit
+	}
+	block, at := l.block, l.used+2
+	if code&defineBit != 0 {
+		*d = definition{what, who, bytes, uint32(len(l.blocks))}
+		binary.LittleEndian.PutUint64(block[at:], what)
+		binary.LittleEndian.PutUint64(block[at+8:], who)
+		binary.LittleEndian.PutUint32(block[at+16:], bytes)
+		at += 20
+	}
+	// Seven bytes are written as eight, so that a length fits three bits.
+	n, m := min((bits.Len64(first)+7)>>3, 7), min((bits.Len64(second)+7)>>3, 7)
+	binary.LittleEndian.PutUint64(block[at:], first)
+	at += n + (n+1)>>3
+	binary.LittleEndian.PutUint64(block[at:], second)
+	at += m + (m+1)>>3
+	binary.LittleEndian.PutUint16(block[l.used:], uint16(code|n<<firstShift|m<<secondShift))
+	l.used, l.last = at, end
+	if k := r.what.kind(); k == kindPosted || k == kindCompleted {
+		l.number = r.duration
+	}
+	l.events++
+	return true
 }
 
 // usual logs calls and completions up to the first record whose definition does not stand in this block; everything

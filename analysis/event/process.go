@@ -73,14 +73,7 @@ func (p *Process) Modules() []Module {
 
 // String is the text at an offset of the string arena; "" if the offset is wrong.
 func (p *Process) String(at uint32) string {
-	if at == 0 || at >= stringsMax {
-		return ""
-	}
-	text := p.mem[stringsAt+int(at) : stringsAt+stringsMax]
-	if n := bytes.IndexByte(text[:min(len(text), 1025)], 0); n >= 0 {
-		return string(text[:n])
-	}
-	return ""
+	return TextAt(p.mem[stringsAt:stringsAt+stringsMax], at)
 }
 
 // Members are the world ranks of a communicator's group, as runs; nil if they are not known.
@@ -113,6 +106,10 @@ type Thread struct {
 	Entries                          []Entry
 	EntriesLost                      uint64 // aggregates that found no room of their own
 	DeepRegions, BadExits, InMPIHook uint64 // see struct mrl_thread
+	ValuesLost, CutShort             uint64 // likewise
+	Invocations                      uint64 // of components, that have ended
+	Kept                             uint64 // bytes of their records in a file, see KeepInvocations
+	Unkept                           uint64 // invocations that found no room there
 	Dropped                          uint64 // records counted but not kept
 }
 
@@ -125,10 +122,47 @@ func (p *Process) Threads() []Thread {
 		}
 		t := a.t
 		thread := Thread{Index: i, Main: t.mainThread != 0, Owners: int(max(t.owners, 1)), Begin: t.beginTick, LastEdge: t.lastFrom, LastTick: t.lastTick,
-			Entries: a.Entries(), EntriesLost: t.entriesLost, DeepRegions: t.deepRegions, BadExits: t.badExits, InMPIHook: t.insideHooks, Dropped: t.dropped}
+			Entries: a.Entries(), EntriesLost: t.entriesLost, DeepRegions: t.deepRegions, BadExits: t.badExits, InMPIHook: t.insideHooks, Dropped: t.dropped,
+			ValuesLost: t.valuesLost, CutShort: t.cutShort, Invocations: t.invocations, Kept: t.kept, Unkept: t.unkept}
 		list = append(list, thread)
 	}
 	return list
+}
+
+// KeepInvocations has the i-th thread's invocations kept in a file; see Aggregator.
+func (p *Process) KeepInvocations(i int, file io.WriterAt, most uint64) {
+	if i >= 0 && i < len(p.threads) && p.threads[i] != nil {
+		p.threads[i].KeepInvocations(file, most)
+	}
+}
+
+// Strings and RawNodes are the tables that invocations refer to, as bytes.
+func (p *Process) Strings() []byte {
+	return p.mem[stringsAt : stringsAt+min(int(atomic.LoadUint32(&p.Header().Strings)), stringsMax)]
+}
+func (p *Process) RawNodes() []byte {
+	return p.mem[nodesAt : nodesAt+len(p.Nodes())*int(unsafe.Sizeof(Node{}))]
+}
+
+// NodesOf are nodes that were stored as bytes; those that are incomplete are left out.
+func NodesOf(raw []byte) []Node {
+	nodes := make([]Node, len(raw)/int(unsafe.Sizeof(Node{})))
+	if len(nodes) > 0 {
+		copy(unsafe.Slice((*byte)(unsafe.Pointer(&nodes[0])), len(nodes)*int(unsafe.Sizeof(Node{}))), raw)
+	}
+	return nodes
+}
+
+// TextAt is the text at an offset of stored strings; "" if the offset is wrong.
+func TextAt(stored []byte, at uint32) string {
+	if at == 0 || int64(at) >= int64(len(stored)) {
+		return ""
+	}
+	text := stored[at:min(len(stored), int(at)+1025)]
+	if n := bytes.IndexByte(text, 0); n >= 0 {
+		return string(text[:n])
+	}
+	return ""
 }
 
 // Consume aggregates what the i-th thread's ring still holds.

@@ -1,9 +1,3 @@
-// Package invocation reads the records of component invocations that a run keeps: one row per invocation, in
-// Parquet. It is the only place that knows the file's columns.
-//
-// It may use series and parquet-go; it holds no state.
-//
-// Invariant: a file of any content is read or refused; a column that is neither known nor numbers is ignored.
 package invocation
 
 import (
@@ -20,24 +14,11 @@ import (
 	"marple/analysis/series"
 )
 
-// File is the records' name in a run directory.
-const File = "invocations.parquet"
-
-// Columns of the file. Times are seconds. Every other column of numbers is a parameter.
-const (
-	component = "component"
-	method    = "method"
-	path      = "path" // call path, for components that are called from several places
-)
-
-var (
-	responses = []string{"wall", "mpi", "compute"}
-	// administration says who made an invocation and when, which no cost depends on.
-	administration = []string{"rank", "thread", "instance", "start", "end", "id", "node", "parent", "depth", "run"}
-)
+// responses are what is modelled unless something else is asked for.
+var responses = []string{names[wall], names[mpi], names[compute]}
 
 // Read gives series of each component's methods: wall time, time in MPI, and computation, against the
-// parameters that were recorded with the invocations.
+// parameters that were recorded with the invocations. Counters and qualities are responses if they are asked for.
 func Read(file string, choice series.Choice) (list []*series.Series, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -63,12 +44,20 @@ func Read(file string, choice series.Choice) (list []*series.Series, err error) 
 
 // column is one that is used.
 type column struct {
-	name  string
-	index int // of the leaf in the file
+	name, unit string
+	index      int // of the leaf in the file
+}
+
+func (c column) what() string {
+	if c.unit == "s" {
+		return "time"
+	}
+	return "value"
 }
 
 type layout struct {
 	component, method, path int // leaf, -1 if there is none
+	compute, overlap        int
 	responses, parameters   []column
 }
 
@@ -84,7 +73,7 @@ func read(r io.ReaderAt, size int64, choice series.Choice) ([]*series.Series, er
 	if file.NumRows() > series.MaxSamples {
 		return nil, fmt.Errorf("%d invocations: at most %d can be read", file.NumRows(), series.MaxSamples)
 	}
-	c := collector{layout: l, choice: choice, found: map[string]*series.Series{}}
+	c := collector{layout: l, choice: choice, found: map[string]*series.Series{}, hidden: map[string]*hidden{}}
 	rows := make([]parquet.Row, 256)
 	for _, group := range file.RowGroups() {
 		if err := c.group(group, rows); err != nil {
@@ -93,14 +82,17 @@ func read(r io.ReaderAt, size int64, choice series.Choice) ([]*series.Series, er
 	}
 	for _, s := range c.list {
 		dropEmpty(s)
+		if h := c.hidden[s.Name]; h.invocations > 0 {
+			s.Notes = append(s.Notes, h.note())
+		}
 	}
 	return c.list, nil
 }
 
 // arrange finds the columns.
 func arrange(schema *parquet.Schema, choice series.Choice) (layout, error) {
-	l := layout{-1, -1, -1, nil, nil}
-	leaf, names := 0, []string{}
+	l := layout{-1, -1, -1, -1, -1, nil, nil}
+	leaf, there, other := 0, []string{}, []column{}
 	for _, field := range schema.Fields() {
 		if !field.Leaf() || field.Repeated() {
 			leaf += leaves(field)
@@ -108,23 +100,38 @@ func arrange(schema *parquet.Schema, choice series.Choice) (layout, error) {
 		}
 		name, index := field.Name(), leaf
 		leaf++
-		names = append(names, name)
+		there = append(there, name)
 		number := isNumber(field.Type().Kind())
+		which := slices.Index(names[:], name)
+		if number != (which < 0 || isNumber(kinds[which].Type().Kind())) {
+			continue
+		}
 		switch {
-		case name == component && !number:
+		case which == component:
 			l.component = index
-		case name == method && !number:
+		case which == method:
 			l.method = index
-		case name == path:
+		case which == path:
 			l.path = index
-		case slices.Contains(responses, name) && number:
-			l.responses = append(l.responses, column{name, index})
-		case number && !slices.Contains(administration, name) && len(name) <= 128:
-			l.parameters = append(l.parameters, column{name, index})
+		case slices.Contains(responses, name):
+			l.responses = append(l.responses, column{name, "s", index})
+			if which == compute {
+				l.compute = index
+			}
+		case which == overlap:
+			l.overlap = index
+			other = append(other, column{name, "s", index})
+		case strings.HasPrefix(name, qualityPrefix), strings.HasPrefix(name, counterPrefix):
+			other = append(other, column{name, "", index})
+		case which < 0 && len(name) <= 128:
+			l.parameters = append(l.parameters, column{name, "", index})
 		}
 	}
 	if l.component < 0 || len(l.responses) == 0 {
-		return l, fmt.Errorf("no columns %s and %s; there are %s", component, strings.Join(responses, ", "), strings.Join(names, ", "))
+		return l, fmt.Errorf("no columns %s and %s; there are %s", names[component], strings.Join(responses, ", "), strings.Join(there, ", "))
+	}
+	if len(choice.Responses) > 0 {
+		l.responses = append(l.responses, other...)
 	}
 	keep := func(list []column, wanted []string, what string) ([]column, error) {
 		for _, name := range wanted {
@@ -174,7 +181,19 @@ type collector struct {
 	choice series.Choice
 	found  map[string]*series.Series
 	list   []*series.Series
+	hidden map[string]*hidden // by the names of series
 	row    int
+}
+
+// hidden is communication that went on while a method computed, which a model of its times does not know.
+type hidden struct {
+	invocations, of  int
+	overlap, compute float64
+}
+
+func (h *hidden) note() string {
+	return fmt.Sprintf("%d of %d invocations computed while non-blocking operations were in flight (%.0f%% of the computation): "+
+		"communication that they hid is in no time", h.invocations, h.of, 100*h.overlap/h.compute)
 }
 
 func (c *collector) group(group parquet.RowGroup, buffer []parquet.Row) error {
@@ -211,6 +230,19 @@ func (c *collector) add(row parquet.Row) error {
 		name += "." + m
 	}
 	place := text(values, c.path)
+	h := c.hidden[name]
+	if h == nil {
+		h = &hidden{}
+		c.hidden[name] = h
+	}
+	h.of++
+	if c.overlap >= 0 && c.compute >= 0 {
+		if y := number(values[c.overlap]); y > 0 {
+			h.invocations++
+			h.overlap += y
+		}
+		h.compute += number(values[c.compute])
+	}
 	x := make([]float64, len(c.parameters))
 	for i, p := range c.parameters {
 		x[i] = number(values[p.index])
@@ -222,7 +254,7 @@ func (c *collector) add(row parquet.Row) error {
 			if len(c.list) >= series.MaxSeries {
 				return fmt.Errorf("more than %d methods", series.MaxSeries)
 			}
-			s = &series.Series{Name: name, Response: r.name, Unit: "s"}
+			s = &series.Series{Name: name, Response: r.name, Unit: r.unit}
 			for _, p := range c.parameters {
 				s.Parameters = append(s.Parameters, p.name)
 			}
@@ -231,7 +263,7 @@ func (c *collector) add(row parquet.Row) error {
 		}
 		y := number(values[r.index])
 		if math.IsNaN(y) || math.IsInf(y, 0) || y < 0 && !c.choice.Negative {
-			s.LeaveOut("the time is missing, negative or infinite", fmt.Sprintf("row %d", c.row))
+			s.LeaveOut("the "+r.what()+" is missing, negative or infinite", fmt.Sprintf("row %d", c.row))
 			continue
 		}
 		s.X, s.Y, s.Place = append(s.X, x), append(s.Y, y), append(s.Place, place)

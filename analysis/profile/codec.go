@@ -172,7 +172,7 @@ func (c *coder) profile(p *Profile) {
 
 func (l *Lost) fields() []*uint64 {
 	return []*uint64{&l.Paths, &l.Comms, &l.Strings, &l.Members, &l.Threads, &l.Requests, &l.Aggregates, &l.Records,
-		&l.DeepRegions, &l.BadExits, &l.InMPIHooks, &l.MPIOff, &l.Statuses, &l.UnknownPeers}
+		&l.DeepRegions, &l.BadExits, &l.InMPIHooks, &l.MPIOff, &l.Statuses, &l.Values, &l.CutShort, &l.Unkept, &l.UnknownPeers}
 }
 
 func total(c *coder, t *Total) {
@@ -183,7 +183,7 @@ func total(c *coder, t *Total) {
 	signed(c, &t.Abort)
 	number(c, &t.Threads)
 	for _, x := range []*uint64{&t.Wall, &t.Useful, &t.MPI, &t.OffCore, &t.Waited, &t.Blocked, &t.Paused, &t.Own, &t.Init,
-		&t.OtherMPI, &t.Calls, &t.Sent, &t.SentBytes, &t.Received, &t.ReceivedBytes} {
+		&t.OtherMPI, &t.Calls, &t.Invocations, &t.Sent, &t.SentBytes, &t.Received, &t.ReceivedBytes} {
 		number(c, x)
 	}
 }

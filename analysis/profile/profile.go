@@ -77,6 +77,7 @@ type Total struct {
 	OtherMPI uint64 // MPI calls of other threads
 
 	Calls                   uint64 // MPI calls of all threads
+	Invocations             uint64 // of components, that have ended
 	Sent, SentBytes         uint64 // messages, point to point
 	Received, ReceivedBytes uint64
 }
@@ -125,6 +126,9 @@ type Lost struct {
 	DeepRegions, BadExits, InMPIHooks                 uint64
 	MPIOff                                            uint64 // ns of all ranks for which MPI calls were not recorded
 	Statuses                                          uint64 // completions whose bytes are not known, because the status was not filled in
+	Values                                            uint64 // of invocations that had too many
+	CutShort                                          uint64 // invocations that ended with what they were in
+	Unkept                                            uint64 // invocations whose records found no room
 	UnknownPeers                                      uint64 // messages whose peer has no rank in MPI_COMM_WORLD, or none we know
 }
 
@@ -155,6 +159,7 @@ func FromProcess(p *event.Process) *Profile {
 	for _, t := range p.Threads() {
 		total.Threads += uint32(t.Owners)
 		profile.Lost.add(t)
+		total.Invocations += t.Invocations
 		for i := range t.Entries {
 			comms.count(&t.Entries[i])
 		}
@@ -209,6 +214,9 @@ func (l *Lost) add(t event.Thread) {
 	l.DeepRegions += t.DeepRegions
 	l.BadExits += t.BadExits
 	l.InMPIHooks += t.InMPIHook
+	l.Values += t.ValuesLost
+	l.CutShort += t.CutShort
+	l.Unkept += t.Unkept
 }
 
 // Balance adds up the graph of one rank by what its time was spent on.
@@ -429,9 +437,11 @@ func mergeHost(a, b Host) Host {
 }
 
 func (l Lost) plus(m Lost) Lost {
-	return Lost{l.Paths + m.Paths, l.Comms + m.Comms, l.Strings + m.Strings, l.Members + m.Members, l.Threads + m.Threads,
-		l.Requests + m.Requests, l.Aggregates + m.Aggregates, l.Records + m.Records, l.DeepRegions + m.DeepRegions,
-		l.BadExits + m.BadExits, l.InMPIHooks + m.InMPIHooks, l.MPIOff + m.MPIOff, l.Statuses + m.Statuses, l.UnknownPeers + m.UnknownPeers}
+	more := m.fields()
+	for i, x := range l.fields() {
+		*x += *more[i]
+	}
+	return l
 }
 
 // Sum adds up one figure of all ranks.

@@ -109,6 +109,9 @@ func (b *builder) balance(r *Run) {
 			Sent: t.Sent, SentBytes: t.SentBytes, Received: t.Received, ReceivedBytes: t.ReceivedBytes})
 	}
 	r.Efficiency = Efficiencies(r.PerRank)
+	for _, t := range b.p.Totals {
+		r.Invocations += t.Invocations
+	}
 }
 
 func (b *Balance) add(x Balance) {
@@ -232,7 +235,7 @@ func (b *builder) node(n *callgraph.Node) *Node {
 		}
 	case callgraph.KindComponent:
 		out.Component, out.Method, out.Instance = n.Component, n.Name, n.Instance
-		out.Name = MethodName(n.Component, n.Instance, n.Name)
+		out.Name = words.Method(n.Component, n.Instance, n.Name)
 	case callgraph.KindPhase:
 		out.Name = fmt.Sprintf("phase %d", n.Level)
 		if n.Level == 0 {
@@ -255,15 +258,6 @@ func (b *builder) node(n *callgraph.Node) *Node {
 		out.Name = "paths that found no room"
 	}
 	return out
-}
-
-// MethodName is a component's method for people: States.compute, or of one of several instances
-// States[fine].compute.
-func MethodName(component, instance, method string) string {
-	if instance != "" {
-		component += "[" + instance + "]"
-	}
-	return component + "." + method
 }
 
 // address names a place by itself: libfoo+0x1234.
@@ -528,6 +522,8 @@ func (b *builder) callsBelowCut(unknown bool) uint64 {
 	return calls
 }
 
+const invocationsUnkept = "invocations-unkept"
+
 // notSeen lists what a reader might think is in the figures and is not.
 func (b *builder) notSeen(r *Run) []Note {
 	list := []Note{}
@@ -552,6 +548,9 @@ func (b *builder) notSeen(r *Run) []Note {
 	add("peers-unknown", l.UnknownPeers, "%d messages went to or came from processes outside MPI_COMM_WORLD")
 	add("regions-deep", l.DeepRegions, "%d regions and functions were nested too deeply to be recorded")
 	add("regions-mismatched", l.BadExits, "%d region ends matched no open region")
+	add("invocations-cut-short", l.CutShort, "%d invocations of components ended with what they were in, or with the run, and are not recorded one by one")
+	add(invocationsUnkept, l.Unkept, "%d invocations of components found no room; they are in the call graph and not in "+InvocationsFile)
+	add("values-lost", l.Values, "%d parameters of invocations found no room")
 	add("regions-in-mpi", l.InMPIHooks, "%d regions inside MPI calls (callbacks) were not recorded")
 	if off := l.MPIOff; off > 0 {
 		list = append(list, Note{"mpi-off", fmt.Sprintf("the program switched the recording of MPI calls off for %s; that counts as useful time",

@@ -50,6 +50,9 @@ type Run struct {
 	AtomicEvents []AtomicEvent `json:"atomic_events,omitempty"`
 	Metadata     []Metadata    `json:"metadata,omitempty"`
 
+	// Invocations is how many invocations of components have ended; each is a row of invocations.parquet.
+	Invocations uint64 `json:"invocations"`
+
 	Core           Balance       `json:"core_time"`
 	PerRank        []RankBalance `json:"per_rank"`
 	Functions      []Function    `json:"functions"`
@@ -330,6 +333,16 @@ type Evidence struct {
 	Threshold float64 `json:"threshold"` // 0 where the value is only told
 	Unit      string  `json:"unit"`      // s, %, calls, bytes, ...
 	Text      string  `json:"text"`
+}
+
+// Unkept is how many invocations of components found no room among the records.
+func (r *Run) Unkept() uint64 {
+	for _, note := range r.NotSeen {
+		if note.ID == invocationsUnkept {
+			return note.Count
+		}
+	}
+	return 0
 }
 
 // Walk visits a tree, parents first, until visit returns false.

@@ -14,9 +14,10 @@ import (
 
 // Files of a run directory.
 const (
-	File       = "run.json"
-	ReportFile = "report.txt"
-	RawDir     = "raw" // the ranks' record files, removed when they have been merged
+	File            = "run.json"
+	ReportFile      = "report.txt"
+	InvocationsFile = "invocations.parquet" // see package invocation
+	RawDir          = "raw"                 // the ranks' record files, removed when they have been merged
 )
 
 // MaxSize bounds how much of a run.json is read.

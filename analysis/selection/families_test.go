@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"marple/analysis/invocation"
 	"marple/analysis/run"
 	"marple/analysis/selection/graph"
 )
@@ -213,7 +212,7 @@ func TestRecordsOfARun(t *testing.T) {
 		N         int64   `parquet:"n"`
 	}
 	rows := []row{{"A", "go", 1, 1, 10}, {"A", "go", 2, 1, 20}, {"A", "go", 3, 1, 10}, {"B", "run", 3, 1, 7}}
-	require.NoError(t, parquet.WriteFile(filepath.Join(directory, invocation.File), rows))
+	require.NoError(t, parquet.WriteFile(filepath.Join(directory, run.InvocationsFile), rows))
 	list := records()
 	require.Equal(t, []Record{
 		{"", "A.go", graph.Size{Calls: 2, At: map[string]float64{"n": 10}}},
@@ -227,7 +226,7 @@ func TestRecordsOfARun(t *testing.T) {
 	for i := range 3*mostSizes + 5 {
 		rows = append(rows, row{"A", "go", 1, 1, int64(i)})
 	}
-	require.NoError(t, parquet.WriteFile(filepath.Join(directory, invocation.File), rows))
+	require.NoError(t, parquet.WriteFile(filepath.Join(directory, run.InvocationsFile), rows))
 	list = records()
 	require.LessOrEqual(t, len(list), mostSizes)
 	calls := 0.0
@@ -236,9 +235,9 @@ func TestRecordsOfARun(t *testing.T) {
 	}
 	require.Equal(t, float64(len(rows)), calls)
 
-	require.NoError(t, os.WriteFile(filepath.Join(directory, invocation.File), []byte("nothing"), 0o666))
+	require.NoError(t, os.WriteFile(filepath.Join(directory, run.InvocationsFile), []byte("nothing"), 0o666))
 	_, err := Invocations(directory)
-	require.ErrorContains(t, err, invocation.File)
+	require.ErrorContains(t, err, run.InvocationsFile)
 }
 
 // What is said nearer to the node, or on the command line, counts more.

@@ -138,7 +138,7 @@ func parseRecords(path string, in io.Reader) (list []Record, err error) {
 
 // Invocations reads what a run directory has kept of the invocations of its components, if anything.
 func Invocations(directory string) ([]*series.Series, error) {
-	path := filepath.Join(directory, invocation.File)
+	path := filepath.Join(directory, run.InvocationsFile)
 	if _, err := os.Stat(path); err != nil {
 		return nil, nil
 	}

@@ -183,3 +183,11 @@ func Sentence(s string) string {
 	r, size := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(r)) + s[size:]
 }
+
+// Method is a component's method: States.compute, or of one of several instances States[fine].compute.
+func Method(component, instance, method string) string {
+	if instance != "" {
+		component += "[" + instance + "]"
+	}
+	return component + "." + method
+}

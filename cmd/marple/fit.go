@@ -239,8 +239,8 @@ func (f *fitFlags) readRun(path string) ([]*series.Series, error) {
 		directory = filepath.Dir(path)
 	}
 	var list []*series.Series
-	if _, err := os.Stat(filepath.Join(directory, invocation.File)); err == nil {
-		if list, err = invocation.Read(filepath.Join(directory, invocation.File), f.choice()); err != nil {
+	if _, err := os.Stat(filepath.Join(directory, run.InvocationsFile)); err == nil {
+		if list, err = invocation.Read(filepath.Join(directory, run.InvocationsFile), f.choice()); err != nil {
 			return nil, err
 		}
 	}

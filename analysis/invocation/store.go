@@ -1,0 +1,213 @@
+package invocation
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/goccy/go-json"
+	"github.com/parquet-go/parquet-go"
+
+	"marple/analysis/callgraph"
+	"marple/analysis/event"
+	"marple/analysis/run"
+	"marple/analysis/words"
+)
+
+// A Source is one rank's invocations, and what their numbers mean.
+type Source struct {
+	Rank      int32    `json:"rank"`
+	NsPerTick float64  `json:"ns_per_tick"`
+	Begin     uint64   `json:"begin"` // tick from which times count
+	Strings   []byte   `json:"strings"`
+	Nodes     []byte   `json:"nodes"`
+	Threads   []Thread `json:"threads"`
+
+	file   string // the rank's record file
+	nodes  []event.Node
+	paths  map[uint32]place
+	values map[uint64]*value // by string and kind
+}
+
+// Thread is what one thread has kept, which lies in the file of its index.
+type Thread struct {
+	Index int    `json:"index"`
+	Bytes uint64 `json:"bytes"`
+
+	tail *Tail
+}
+
+// place is a method, and where it was called from.
+type place struct {
+	component, method, instance, whole parquet.Value
+	text                               string // the whole path
+}
+
+// logName is the file that a thread's invocations are kept in, beside the process's record file.
+func logName(recordFile string, thread int) string {
+	return fmt.Sprintf("%s.%d.calls", recordFile, thread)
+}
+
+const sourceSuffix = ".calls.json"
+
+// Log is a thread's file of invocations. It is opened for each write: a descriptor kept open would be among
+// the application's.
+func Log(recordFile string, thread int) io.WriterAt { return log(logName(recordFile, thread)) }
+
+type log string
+
+func (l log) WriteAt(data []byte, at int64) (n int, err error) {
+	fd, err := syscall.Open(string(l), syscall.O_WRONLY|syscall.O_CREAT|syscall.O_CLOEXEC, 0o666)
+	if err != nil {
+		return 0, err
+	}
+	for n < len(data) && err == nil {
+		var more int
+		if more, err = syscall.Pwrite(fd, data[n:], at+int64(n)); err == nil && more == 0 {
+			err = io.ErrShortWrite
+		} else if errors.Is(err, syscall.EINTR) {
+			more, err = 0, nil
+		}
+		n += max(more, 0)
+	}
+	return n, errors.Join(err, syscall.Close(fd))
+}
+
+// Tail holds the end of a thread's log that is not in its file, of a process that did not get to write it.
+type Tail struct {
+	from int64
+	data []byte
+}
+
+func (t *Tail) WriteAt(data []byte, at int64) (int, error) {
+	if t.data == nil {
+		t.from = at
+	}
+	if at != t.from+int64(len(t.data)) {
+		return 0, errors.New("not at the end")
+	}
+	t.data = append(t.data, data...)
+	return len(data), nil
+}
+
+// FromProcess describes a process's invocations, which have all been aggregated; nil if it has none. tails are the
+// ends of its threads' logs that are not in files, if there are any.
+func FromProcess(p *event.Process, recordFile string, tails map[int]*Tail) *Source {
+	h := p.Header()
+	s := &Source{Rank: h.Rank, NsPerTick: callgraph.ClockOf(h).NsPerTick, Begin: h.BeginTick,
+		Strings: p.Strings(), Nodes: p.RawNodes(), file: recordFile}
+	for _, t := range p.Threads() {
+		if t.Kept > 0 {
+			s.Threads = append(s.Threads, Thread{t.Index, t.Kept, tails[t.Index]})
+		}
+	}
+	if s.Threads == nil {
+		return nil
+	}
+	return s
+}
+
+// Store leaves the description beside the record file, which may be removed then, for Load.
+func (s *Source) Store() error {
+	data, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return run.WriteFile(s.file+sourceSuffix, data)
+}
+
+// Load finds what ranks have stored in a run directory. Of what cannot be read the error tells.
+func Load(directory string) ([]*Source, error) {
+	files, err := filepath.Glob(filepath.Join(directory, run.RawDir, "*"+sourceSuffix))
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(files)
+	var list []*Source
+	var problems error
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		s := &Source{file: strings.TrimSuffix(file, sourceSuffix)}
+		if err == nil {
+			err = json.Unmarshal(data, s)
+		}
+		if err != nil {
+			problems = errors.Join(problems, fmt.Errorf("%s: %w", file, err))
+			continue
+		}
+		list = append(list, s)
+	}
+	return list, problems
+}
+
+// Remove removes what was stored, when it has been read.
+func (s *Source) Remove() {
+	os.Remove(s.file + sourceSuffix)
+	for _, t := range s.Threads {
+		os.Remove(logName(s.file, t.Index))
+	}
+}
+
+// each visits a thread's invocations.
+func (s *Source) each(t Thread, visit func(*event.Invocation) error) error {
+	inFile, rest := int64(t.Bytes), []byte(nil)
+	if t.tail != nil && t.tail.data != nil {
+		inFile, rest = min(inFile, t.tail.from), t.tail.data
+	}
+	if inFile == 0 {
+		return event.ReadInvocations(bytes.NewReader(rest), visit)
+	}
+	file, err := os.Open(logName(s.file, t.Index))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return event.ReadInvocations(io.MultiReader(io.NewSectionReader(file, 0, inFile), bytes.NewReader(rest)), visit)
+}
+
+// text of a string.
+func (s *Source) text(at uint32) string { return event.TextAt(s.Strings, at) }
+
+// path of a node: the methods and regions that it goes through.
+func (s *Source) path(node uint32) place {
+	if p, ok := s.paths[node]; ok {
+		return p
+	}
+	if s.nodes == nil {
+		s.nodes = event.NodesOf(s.Nodes)
+		s.paths = map[uint32]place{}
+	}
+	component, method, instance, name, above := "?", "", "", "", ""
+	if int(node) < len(s.nodes) {
+		n := s.nodes[node]
+		if n.Parent < node && n.Parent != 0 { // parents are made first; anything else is damage
+			above = s.path(n.Parent).text
+		}
+		switch n.Kind {
+		case event.NodeComponent:
+			component, method, instance = s.text(uint32(n.Key)), s.text(n.Name), s.text(uint32(n.Key>>32))
+			name = words.Method(component, instance, method)
+		case event.NodeRegion:
+			name = s.text(n.Name)
+		case event.NodePhase:
+			name = fmt.Sprintf("phase %d", int64(n.Key))
+		case event.NodeOverflow:
+			name = "paths that found no room"
+		}
+	}
+	if above != "" && name != "" {
+		above += " > "
+	}
+	whole := above + name
+	p := place{cell(component), cell(method), cell(instance), cell(whole), whole}
+	s.paths[node] = p
+	return p
+}
+
+func cell(text string) parquet.Value { return parquet.ByteArrayValue([]byte(text)) }

@@ -1,0 +1,287 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/stretchr/testify/require"
+
+	"marple/analysis/run"
+)
+
+// invocation is a row of invocations.parquet: values by column, nil where there is none.
+type invocation map[string]any
+
+func (i invocation) name() string { return fmt.Sprintf("%v.%v", i["component"], i["method"]) }
+
+// ns is a time in nanoseconds.
+func (i invocation) ns(column string) int64 { return int64(math.Round(i[column].(float64) * 1e9)) }
+
+func readInvocations(t *testing.T, directory string) (columns []string, rows []invocation) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(directory, run.InvocationsFile))
+	require.NoError(t, err)
+	file, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
+	require.NoError(t, err)
+	for _, f := range file.Schema().Fields() {
+		columns = append(columns, f.Name())
+	}
+	for _, group := range file.RowGroups() {
+		reader, buffer := group.Rows(), make([]parquet.Row, 64)
+		for {
+			n, err := reader.ReadRows(buffer)
+			for _, row := range buffer[:n] {
+				one := invocation{}
+				for _, v := range row {
+					switch name := columns[v.Column()]; {
+					case v.IsNull():
+					case v.Kind() == parquet.Double:
+						one[name] = v.Double()
+					case v.Kind() == parquet.ByteArray:
+						one[name] = string(v.ByteArray())
+					default:
+						one[name] = v.Int64()
+					}
+				}
+				rows = append(rows, one)
+			}
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			require.NoError(t, err)
+		}
+	}
+	return columns, rows
+}
+
+// addsUp checks what is true of every run: computation and MPI add up, overlap is part of computation, and
+// what is nested is within what it is nested in.
+func addsUp(t *testing.T, rows []invocation) {
+	t.Helper()
+	for _, i := range rows {
+		require.InDelta(t, i["wall"], i["mpi"].(float64)+i["compute"].(float64), 1e-12, i)
+		require.LessOrEqual(t, i["overlap"].(float64), i["compute"].(float64)+1e-12, i)
+		require.GreaterOrEqual(t, i["start"].(float64), 0.0, i)
+		require.GreaterOrEqual(t, i["mpi"].(float64), 0.0, i)
+	}
+}
+
+// On the virtual clock every time is known: see the program.
+func TestComponentsExactly(t *testing.T) {
+	mock.need(t)
+	program := mock.compile(t, "components", "-ldl")
+	directory := t.TempDir()
+	line := append([]string{mock.tool("mpirun"), "-n", "3", "--virtual"},
+		artifact(t, "marple"), "exec", "--clock", "external", "--skip", "Mesh.skipped", "--out", "run", "--", program)
+	r := command{directory: directory}.run(t, line...)
+	require.Zero(t, r.code, r.stderr)
+	columns, rows := readInvocations(t, filepath.Join(directory, "run"))
+	require.Equal(t, []string{"component", "method", "instance", "path", "rank", "thread", "start", "wall", "mpi", "compute", "overlap",
+		"half", "n", "overlapped", "parameter.rank", "quality.accuracy"}, columns)
+	addsUp(t, rows)
+	type one struct {
+		path                      string
+		start, wall, mpi, overlap int64
+	}
+	want := []one{
+		{"Driver.go > Flux.compute", 0, 1000, 0, 0},
+		{"Driver.go > Flux.compute", 1000, 2000, 0, 0},
+		{"Driver.go > Flux.compute", 3000, 3000, 0, 0},
+		{"Driver.go > Mesh[fine].exchange > level 1 > Flux.compute", 6000, 3000, 0, 3000},
+		{"Driver.go > Mesh[fine].exchange", 6000, 3500, 0, 3000},
+		{"Driver.go > Mesh[fine].exchange", 9500, 1100, 700, 400},
+	}
+	require.Len(t, rows, 3*(len(want)+1))
+	for rank := range 3 {
+		for k, w := range want {
+			i := rows[rank*(len(want)+1)+k]
+			require.Equal(t, w, one{i["path"].(string), i.ns("start"), i.ns("wall"), i.ns("mpi"), i.ns("overlap")}, "rank %d: %v", rank, i)
+			require.EqualValues(t, rank, i["rank"])
+		}
+		last := rows[rank*(len(want)+1)+len(want)]
+		require.Equal(t, "Driver.go", last["path"])
+		require.EqualValues(t, rank, last["parameter.rank"])
+		// All leave the barrier when the slowest has come, and the latency later.
+		require.EqualValues(t, 10600+14000+1000, last.ns("wall"))
+		require.EqualValues(t, 700+14000-7000*rank+1000, last.ns("mpi"))
+		require.EqualValues(t, 3400, last.ns("overlap"))
+	}
+	require.Equal(t, invocation{"component": "Flux", "method": "compute", "instance": "", "path": "Driver.go > Flux.compute", "rank": int64(0), "thread": int64(0),
+		"start": rows[2]["start"], "wall": rows[2]["wall"], "mpi": 0.0, "compute": rows[2]["wall"], "overlap": 0.0,
+		"n": int64(3), "half": 1.5, "quality.accuracy": 1 / 3.}, rows[2])
+	require.EqualValues(t, 1000, rows[4]["n"])
+	require.EqualValues(t, 1, rows[4]["overlapped"])
+
+	// The call graph has each method once per path, and tells its component.
+	measured := readRun(t, filepath.Join(directory, "run"))
+	require.EqualValues(t, len(rows), measured.Invocations)
+	found := map[string]uint64{}
+	measured.Root().Walk(func(n *run.Node, _ int) bool {
+		if n.Component != "" {
+			found[n.Name] += n.Calls.N
+		}
+		return true
+	})
+	require.Equal(t, map[string]uint64{"Driver.go": 3, "Flux.compute": 12, "Mesh[fine].exchange": 6}, found)
+	require.Empty(t, measured.NotSeen)
+	require.NoDirExists(t, filepath.Join(directory, "run", run.RawDir))
+}
+
+// Another implementation of Parquet, which test/setup.sh installs where it can, reads the same.
+func TestInvocationsForAnotherReader(t *testing.T) {
+	library := filepath.Join(top, "build", "node", "node_modules", "hyparquet")
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Skip("node is not installed")
+	}
+	if _, err := os.Stat(library); err != nil {
+		t.Skip("hyparquet is not installed")
+	}
+	mock.need(t)
+	program := mock.compile(t, "components", "-ldl")
+	directory := t.TempDir()
+	r := command{directory: directory}.run(t, mock.tool("mpirun"), "-n", "3", "--virtual", artifact(t, "marple"), "exec", "--out", "run", "--", program)
+	require.Zero(t, r.code, r.stderr)
+	script := filepath.Join(directory, "read.mjs")
+	require.NoError(t, os.WriteFile(script, []byte(`
+const [library, file] = process.argv.slice(2)
+const { asyncBufferFromFile, parquetReadObjects } = await import(library)
+const rows = await parquetReadObjects({ file: await asyncBufferFromFile(file) })
+console.log(JSON.stringify(rows, (_, v) => typeof v === 'bigint' ? Number(v) : v))
+`), 0o666))
+	out, err := exec.Command("node", script, filepath.Join(library, "src", "node.js"), filepath.Join(directory, "run", run.InvocationsFile)).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	_, rows := readInvocations(t, filepath.Join(directory, "run"))
+	for _, i := range rows {
+		for column, value := range i {
+			if n, ok := value.(int64); ok {
+				i[column] = float64(n)
+			}
+		}
+	}
+	var theirs []invocation
+	require.NoError(t, json.Unmarshal(out, &theirs), "%s", out)
+	for _, i := range theirs {
+		maps.DeleteFunc(i, func(_ string, value any) bool { return value == nil })
+	}
+	require.Equal(t, rows, theirs)
+}
+
+// Real MPI libraries: the same records, with times that are at least those of the work.
+func TestComponents(t *testing.T) {
+	each(t, func(t *testing.T, mpi *library) {
+		program := mpi.compile(t, "components", "-ldl")
+		directory := t.TempDir()
+		r := command{directory: directory}.run(t, mpi.launch(2, artifact(t, "marple"), "exec", "--skip", "Mesh.skipped", "--out", "run", "--", program)...)
+		require.Zero(t, r.code, r.stderr)
+		_, rows := readInvocations(t, filepath.Join(directory, "run"))
+		addsUp(t, rows)
+		require.Len(t, rows, 2*7)
+		for k, i := range rows {
+			if i.name() == "Flux.compute" {
+				require.GreaterOrEqual(t, i.ns("wall"), 1000*i["n"].(int64), i)
+				require.Zero(t, i["mpi"], i)
+			}
+			if i["overlapped"] == int64(1) { // around the one before, in which all is overlap
+				require.Equal(t, rows[k-1]["wall"], rows[k-1]["overlap"])
+				require.GreaterOrEqual(t, i["overlap"], rows[k-1]["overlap"], i)
+			}
+			if i.name() == "Driver.go" || i.name() == "Mesh.exchange" {
+				require.Positive(t, i["mpi"], i)
+				require.Positive(t, i["overlap"], i)
+			}
+		}
+	})
+}
+
+// A run that is killed leaves every invocation that had ended, once.
+func TestComponentsAfterAKill(t *testing.T) {
+	mock.need(t)
+	program := mock.compile(t, "components", "-ldl")
+	directory := t.TempDir()
+	c := command{directory: directory, environment: []string{"MARPLE_REPORT=none"}}
+	r := c.run(t, mock.launch(2, artifact(t, "marple"), "exec", "--skip", "Mesh.skipped", "--out", "run", "--", program, "leave")...)
+	require.NotZero(t, r.code)
+	for range 2 { // it can be repeated
+		r = c.run(t, artifact(t, "marple"), "recover", "run")
+		require.Zero(t, r.code, r.stderr)
+		_, rows := readInvocations(t, filepath.Join(directory, "run"))
+		addsUp(t, rows)
+		require.Len(t, rows, 2*6) // all but the driver's, which had not ended
+		require.EqualValues(t, len(rows), readRun(t, filepath.Join(directory, "run")).Invocations)
+	}
+}
+
+// Without MPI the report comes at exit, and every thread's invocations are there.
+func TestComponentsWithoutMPI(t *testing.T) {
+	if _, err := exec.LookPath("g++"); err != nil {
+		missing(t, "g++")
+	}
+	program := filepath.Join(t.TempDir(), "alone")
+	out, err := exec.Command("g++", "-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I"+filepath.Join(top, "cshim", "include"),
+		apps("alone.cpp"), "-o", program, "-pthread", "-ldl").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for _, variant := range []struct{ name, variable string }{
+		{"with the core", "MARPLE_REPORT=stderr"}, {"without a core", "MARPLE_CORE=none"}, {"little room", "MARPLE_INVOCATIONS=0"},
+	} {
+		t.Run(variant.name, func(t *testing.T) {
+			directory := t.TempDir()
+			c := command{directory: directory, environment: []string{variant.variable}}
+			r := c.run(t, artifact(t, "marple"), "exec", "--out", "run", "--", program, "3", "4")
+			require.Zero(t, r.code, r.stderr)
+			require.True(t, r.reported(), r.stderr)
+			measured := readRun(t, filepath.Join(directory, "run"))
+			require.EqualValues(t, 1+3*(4+1+10000), measured.Invocations)
+			if variant.variable == "MARPLE_INVOCATIONS=0" {
+				require.NoFileExists(t, filepath.Join(directory, "run", run.InvocationsFile))
+				require.EqualValues(t, measured.Invocations, measured.Unkept())
+				return
+			}
+			_, rows := readInvocations(t, filepath.Join(directory, "run"))
+			require.Len(t, rows, 1+3*(4+1+10000))
+			addsUp(t, rows)
+			compareAccount(t, r.stdout, rows)
+		})
+	}
+}
+
+// compareAccount compares records with the times that the program has taken itself.
+func compareAccount(t *testing.T, account string, rows []invocation) {
+	t.Helper()
+	own := map[string]int64{}
+	for lines := bufio.NewScanner(strings.NewReader(account)); lines.Scan(); {
+		var thread, n, ns int64
+		_, err := fmt.Sscanf(lines.Text(), "%d sleep %d %d", &thread, &n, &ns)
+		require.NoError(t, err)
+		own[fmt.Sprint(thread, n)] = ns
+	}
+	counts, threads := map[string]int{}, map[any]bool{}
+	for _, i := range rows {
+		counts[i.name()]++
+		threads[i["thread"]] = true
+		switch i.name() {
+		case "Worker.sleep":
+			ns := own[fmt.Sprint(i["parameter.thread"], i["n"])]
+			require.Positive(t, ns)
+			require.LessOrEqual(t, i.ns("wall"), ns)
+			require.GreaterOrEqual(t, i.ns("wall"), 100_000*i["n"].(int64))
+		case "Worker.fail":
+			require.EqualValues(t, 200, i["n"])
+		case "Worker.many":
+			require.Equal(t, float64(i["n"].(int64))/2, i["quality.x"])
+		}
+	}
+	require.Equal(t, map[string]int{"Driver.go": 1, "Worker.sleep": 12, "Worker.fail": 3, "Worker.many": 30000}, counts)
+	require.Len(t, threads, 3)
+}
