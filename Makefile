@@ -14,7 +14,8 @@
 CC      ?= gcc
 CFLAGS  ?= -O2 -g
 VERSION ?= 0.1.0
-WARN    := -Wall -Wextra -Werror -Wno-format-truncation
+WERROR  ?= -Werror
+WARN    := -Wall -Wextra $(WERROR) -Wno-format-truncation -Wno-unknown-warning-option
 BUILD   := build
 GEN     := $(BUILD)/gen
 

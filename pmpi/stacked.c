@@ -108,7 +108,8 @@ static bool redirect(enum mrl_function_id f, const struct link_map *tool)
         return false; /* the last: libmarple.so was linked, behind the MPI library */
     /* What comes next after us is now the MPI library itself: the tool would have gone there. */
     *(void **)&mrl_next_table[f] = real;
-    if (redirect_in(tool, DT_JMPREL, DT_PLTRELSZ, pmpi, wrapper) | redirect_in(tool, DT_RELA, DT_RELASZ, pmpi, wrapper))
+    bool calls = redirect_in(tool, DT_JMPREL, DT_PLTRELSZ, pmpi, wrapper), data = redirect_in(tool, DT_RELA, DT_RELASZ, pmpi, wrapper);
+    if (calls || data)
         return true;
     mrl_next_table[f] = NULL;
     return false;

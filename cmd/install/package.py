@@ -18,11 +18,11 @@ class Marple(MakefilePackage):
     depends_on("go@1.25:", type="build")
     depends_on("gmake", type="build")
 
-    build_targets = ["build"]
+    build_targets = ["build", "WERROR="]
 
     @property
     def install_targets(self):
-        return ["install", f"PREFIX={self.prefix}", f"VERSION={self.spec.version}"]
+        return ["install", "WERROR=", f"PREFIX={self.prefix}", f"VERSION={self.spec.version}"]
 
     def setup_run_environment(self, env):
         env.set("MARPLE_ROOT", self.prefix)

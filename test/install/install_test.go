@@ -186,3 +186,10 @@ import subprocess
 subprocess.run(["make", "-C", "../..", "-n", *recipe.build_targets, *recipe.install_targets], check=True, stdout=subprocess.DEVNULL)
 END`)
 }
+
+// What a packager's compiler is, the build does not mind: here is one that warns of other things than the usual one.
+func TestOtherCompiler(t *testing.T) {
+	tool(t, "clang")
+	build := t.TempDir()
+	output(t, "make -C ../.. BUILD="+build+" CC=clang CFLAGS=-O0 "+build+"/libmarple.so")
+}
