@@ -13,7 +13,7 @@ import "github.com/parquet-go/parquet-go"
 // Columns that every file has, in this order. Times are seconds; start counts from when all ranks had left
 // MPI_Init. wall = mpi + compute; overlap is the part of compute during which non-blocking operations of the
 // thread were in flight. mpi is the time in MPI calls made inside the invocation, those of nested invocations
-// included.
+// included; exclusive is wall without the nested invocations.
 const (
 	component = iota
 	method
@@ -26,10 +26,11 @@ const (
 	mpi
 	compute
 	overlap
+	exclusive
 	fixed // number of them
 )
 
-var names = [fixed]string{"component", "method", "instance", "path", "rank", "thread", "start", "wall", "mpi", "compute", "overlap"}
+var names = [fixed]string{"component", "method", "instance", "path", "rank", "thread", "start", "wall", "mpi", "compute", "overlap", "exclusive"}
 
 // Columns follow for what some methods have and others, whose rows are empty there, have not: parameters under
 // their own names, qualities and counters under names with these prefixes. A parameter whose name would not be told
@@ -49,4 +50,4 @@ var (
 )
 
 // kinds of the columns that every file has.
-var kinds = [fixed]parquet.Node{textual, textual, textual, textual, ordinal, ordinal, real, real, real, real, real}
+var kinds = [fixed]parquet.Node{textual, textual, textual, textual, ordinal, ordinal, real, real, real, real, real, real}

@@ -15,9 +15,12 @@ import (
 )
 
 // responses are what is modelled unless something else is asked for.
-var responses = []string{names[wall], names[mpi], names[compute]}
+var responses = []string{names[wall], names[mpi], names[compute], Exclusive}
 
-// Read gives series of each component's methods: wall time, time in MPI, and computation, against the
+// Exclusive is the response without what nested invocations took. Files of earlier versions have not got it.
+const Exclusive = "exclusive"
+
+// Read gives series of each component's methods: wall time, time in MPI, computation, and exclusive time, against the
 // parameters that were recorded with the invocations. Counters and qualities are responses if they are asked for.
 func Read(file string, choice series.Choice) (list []*series.Series, err error) {
 	f, err := os.Open(file)

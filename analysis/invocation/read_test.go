@@ -86,7 +86,7 @@ func TestForeignFiles(t *testing.T) {
 	require.NoError(t, parquet.Write(&b, []struct{ A, B int }{{1, 2}}))
 	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
 	_, err = Read(path, series.Choice{})
-	require.ErrorContains(t, err, "no columns component and wall, mpi, compute; there are A, B")
+	require.ErrorContains(t, err, "no columns component and wall, mpi, compute, exclusive; there are A, B")
 }
 
 // A damaged file is refused or read, and nothing crashes.

@@ -47,6 +47,7 @@ type Thread struct {
 type place struct {
 	component, method, instance, whole parquet.Value
 	text                               string // the whole path
+	depth                              int    // methods on it
 }
 
 // logName is the file that a thread's invocations are kept in, beside the process's record file.
@@ -183,16 +184,18 @@ func (s *Source) path(node uint32) place {
 		s.nodes = event.NodesOf(s.Nodes)
 		s.paths = map[uint32]place{}
 	}
-	component, method, instance, name, above := "?", "", "", "", ""
+	component, method, instance, name, above, depth := "?", "", "", "", "", 0
 	if int(node) < len(s.nodes) {
 		n := s.nodes[node]
 		if n.Parent < node && n.Parent != 0 { // parents are made first; anything else is damage
-			above = s.path(n.Parent).text
+			p := s.path(n.Parent)
+			above, depth = p.text, p.depth
 		}
 		switch n.Kind {
 		case event.NodeComponent:
 			component, method, instance = s.text(uint32(n.Key)), s.text(n.Name), s.text(uint32(n.Key>>32))
 			name = words.Method(component, instance, method)
+			depth++
 		case event.NodeRegion:
 			name = s.text(n.Name)
 		case event.NodePhase:
@@ -205,7 +208,7 @@ func (s *Source) path(node uint32) place {
 		above += " > "
 	}
 	whole := above + name
-	p := place{cell(component), cell(method), cell(instance), cell(whole), whole}
+	p := place{cell(component), cell(method), cell(instance), cell(whole), whole, depth}
 	s.paths[node] = p
 	return p
 }

@@ -153,8 +153,9 @@ func (t *table) write(out io.Writer, sources []*Source) error {
 	for _, s := range sources {
 		for _, thread := range s.Threads {
 			var full error
+			var ended nesting
 			_ = s.each(thread, func(i *event.Invocation) error { // what is damaged was told by the survey
-				full = t.add(s, thread.Index, i)
+				full = t.add(s, thread.Index, i, &ended)
 				return full
 			})
 			if full != nil {
@@ -165,8 +166,26 @@ func (t *table) write(out io.Writer, sources []*Source) error {
 	return errors.Join(t.flush(), t.out.Close())
 }
 
+// nesting is the wall time of a thread's invocations that have ended and whose callers have not, by the number of
+// methods on their paths. Callers end last.
+type nesting []uint64
+
+// exclusive is what an invocation took without those inside it.
+func (n *nesting) exclusive(depth int, wall uint64) uint64 {
+	for len(*n) <= depth {
+		*n = append(*n, 0)
+	}
+	inside := uint64(0)
+	for _, below := range (*n)[depth+1:] {
+		inside += below
+	}
+	clear((*n)[depth+1:])
+	(*n)[depth] += wall
+	return wall - min(wall, inside)
+}
+
 // add writes an invocation, as soon as there are some.
-func (t *table) add(s *Source, index int, i *event.Invocation) error {
+func (t *table) add(s *Source, index int, i *event.Invocation, ended *nesting) error {
 	if len(t.buffer) == cap(t.buffer) {
 		if err := t.flush(); err != nil {
 			return err
@@ -185,6 +204,7 @@ func (t *table) add(s *Source, index int, i *event.Invocation) error {
 	row[rank], row[thread] = parquet.Int32Value(s.Rank), parquet.Int32Value(int32(index))
 	row[start] = parquet.DoubleValue(float64(int64(i.Start-s.Begin)) * s.NsPerTick / 1e9)
 	row[wall], row[mpi], row[compute], row[overlap] = seconds(i.Wall), seconds(i.MPI), seconds(i.Wall-min(i.Wall, i.MPI)), seconds(i.Overlap)
+	row[exclusive] = seconds(ended.exclusive(p.depth, i.Wall))
 	for k := fixed; k < len(row); k++ {
 		row[k] = parquet.NullValue()
 	}

@@ -89,10 +89,20 @@ func TestWhatIsRecordedIsWritten(t *testing.T) {
 				p.KeepInvocations(index, Log(file, index), 1<<30)
 				context := w.Node(event.Node{Kind: event.NodeRegion, Name: w.String("level 1")})
 				node := w.Node(event.Node{Parent: context, Kind: event.NodeComponent, Key: uint64(w.String("Flux")) | uint64(w.String("fine"))<<32, Name: w.String("compute")})
+				inner := w.Node(event.Node{Parent: node, Kind: event.NodeComponent, Key: uint64(w.String("States")), Name: w.String("compute")})
 				for range rapid.IntRange(0, 20).Draw(t, "invocations") {
 					row := map[string]any{"component": "Flux", "method": "compute", "instance": "fine", "path": "level 1 > Flux[fine].compute",
 						"rank": int64(rank), "thread": int64(index)}
 					i := event.Invocation{Path: node, Start: now, Wall: rapid.Uint64Range(2, 1<<40).Draw(t, "wall")}
+					own := i.Wall
+					for range rapid.IntRange(0, 2).Draw(t, "nested") {
+						took := rapid.Uint64Range(0, own/2).Draw(t, "nested wall")
+						thread.Invoke(event.Invocation{Path: inner, Start: now, Wall: took})
+						own -= took
+						want = append(want, map[string]any{"component": "States", "method": "compute", "instance": "",
+							"path": "level 1 > Flux[fine].compute > States.compute", "rank": int64(rank), "thread": int64(index), "start": float64(now-1000) / 1e9,
+							"wall": float64(took) / 1e9, "mpi": 0.0, "compute": float64(took) / 1e9, "overlap": 0.0, "exclusive": float64(took) / 1e9})
+					}
 					i.MPI, i.Overlap = i.Wall/2, i.Wall/4
 					for k, v := range rapid.SliceOfNDistinct(rapid.SampledFrom(kinds), 0, 4, rapid.ID).Draw(t, "values") {
 						value := event.Value{Name: w.String(v.name), Real: v.real, Quality: v.quality, Bits: uint64(k) << 52}
@@ -103,7 +113,7 @@ func TestWhatIsRecordedIsWritten(t *testing.T) {
 					}
 					seconds := func(ticks uint64) float64 { return float64(ticks) / 1e9 }
 					row["start"], row["wall"], row["mpi"] = seconds(now-1000), seconds(i.Wall), seconds(i.MPI)
-					row["compute"], row["overlap"] = seconds(i.Wall-i.MPI), seconds(i.Overlap)
+					row["compute"], row["overlap"], row["exclusive"] = seconds(i.Wall-i.MPI), seconds(i.Overlap), seconds(own)
 					thread.Invoke(i)
 					now += i.Wall
 					want = append(want, row)
@@ -134,7 +144,11 @@ func TestWhatIsRecordedIsWritten(t *testing.T) {
 		require.Equal(t, want, got)
 		list, err := Read(path, series.Choice{})
 		require.NoError(t, err)
-		require.Len(t, list, len(responses))
+		methods := map[any]bool{}
+		for _, row := range want {
+			methods[row["component"]] = true
+		}
+		require.Len(t, list, len(methods)*len(responses))
 		for _, s := range sources {
 			s.Remove()
 		}

@@ -354,7 +354,10 @@ func (w *writer) selection() {
 	w.line("")
 	const indent = "             "
 	w.block("Best choice  ", indent, strings.TrimPrefix(strings.Join(take, ", ")+"; "+text, "; "))
-	fitted := slices.DeleteFunc(slices.Clone(s.Models), func(m run.CostModel) bool { return m.Samples == 0 })
+	fitted := slices.DeleteFunc(slices.Clone(s.Models), func(m run.CostModel) bool {
+		matters := slices.ContainsFunc(s.Choices, func(c run.Choice) bool { return !c.Any && strings.HasPrefix(m.Implementation, c.Family+".") })
+		return m.Samples == 0 || !matters
+	})
 	title := "Models       "
 	for i, m := range fitted {
 		if i == mostModels {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"marple/analysis/invocation"
 	"marple/analysis/model"
 	"marple/analysis/run"
 	"marple/analysis/series"
@@ -56,15 +57,20 @@ func (p *Plan) model(what string, to **fitted) reader {
 	}
 }
 
-// Fit models the implementations that ask for it, by the wall time of their invocations. That includes the components
-// that they call. One that cannot be modelled keeps its measured time, where the file allows that.
+// Fit models the implementations that ask for it, by the records of their invocations: the time without the components
+// that they call, where that was recorded, or else with them. One that cannot be modelled keeps its measured time,
+// where the file allows that.
 func (p *Plan) Fit(invocations []*series.Series) error {
 	fitter := &model.Fitter{}
+	response := "wall"
+	if slices.ContainsFunc(invocations, func(s *series.Series) bool { return s.Response == invocation.Exclusive }) {
+		response = invocation.Exclusive
+	}
 	for _, fam := range p.Families {
 		for _, i := range fam.Implementations {
 			for _, s := range invocations {
 				cut := strings.LastIndexByte(s.Name, '.')
-				if !i.fit || cut <= 0 || s.Response != "wall" || !i.ran(s.Name[:cut]) ||
+				if !i.fit || cut <= 0 || s.Response != response || !i.ran(s.Name[:cut]) ||
 					s.Name[:cut] != i.Class && !slices.Contains(fam.Components, s.Name[:cut]) {
 					continue
 				}
@@ -83,7 +89,7 @@ func (p *Plan) Fit(invocations []*series.Series) error {
 					return p.file.fail(i.at, "%s: fit: %v", i, err)
 				}
 				i.methods[s.Name[cut+1:]] = &estimate{at: i.at, name: i.String(), fitted: f}
-				i.inclusive = true
+				i.inclusive = response == "wall"
 			}
 		}
 	}

@@ -143,3 +143,37 @@ families:
 	err = q.Plan.Fit([]*series.Series{{Name: "A.go", Response: "wall", Parameters: []string{"x"}, X: [][]float64{{1}}, Y: []float64{1}, Place: []string{""}}})
 	require.ErrorContains(t, err, "f.yaml:1:34: A.one: fit: ")
 }
+
+// A component with a choice may call another with a choice, where records say what each took by itself.
+func TestFittedWithoutWhatItCalls(t *testing.T) {
+	plan, err := ParsePlan("f.yaml", []byte(`
+families:
+  A: {implementations: {A1: {fit: yes}, A2: {time: x^2}}}
+  C: {implementations: {C1: {fit: yes}, C2: {time: 9}}}`))
+	require.NoError(t, err)
+	sizes := []graph.Size{}
+	record := func(name, response string, y func(x float64) float64) *series.Series {
+		s := &series.Series{Name: name, Response: response, Unit: "s", Parameters: []string{"x"}}
+		for i := range 6 {
+			x := float64(i + 1)
+			s.X, s.Y, s.Place = append(s.X, []float64{x}), append(s.Y, y(x)), append(s.Place, "")
+			sizes = append(sizes, graph.Size{Calls: 1, At: map[string]float64{"x": x}})
+		}
+		return s
+	}
+	invocations := []*series.Series{
+		record("A.go", "wall", func(x float64) float64 { return 2*x + 1 }), record("A.go", "exclusive", func(x float64) float64 { return 2 * x }),
+		record("C.go", "wall", func(x float64) float64 { return 1 }), record("C.go", "exclusive", func(x float64) float64 { return 1 }),
+	}
+	root := &graph.Node{Name: "driver", Component: "driver", Inclusive: 50, Children: []*graph.Node{
+		{Name: "A.go", Component: "A", Inclusive: 48, Calls: 6, Sizes: sizes[:6], Children: []*graph.Node{
+			{Name: "C.go", Component: "C", Inclusive: 6, Calls: 6, Sizes: sizes[:6]}}}}}
+	require.NoError(t, plan.Fit(invocations))
+	a := answer(t, Question{Graph: &graph.Graph{Root: root}, Plan: plan})
+	require.Equal(t, map[string]string{"A": "A1", "C": "C1"}, taken(a))
+	require.InDelta(t, 2+42+6, a.Time, 1e-9)
+
+	require.NoError(t, plan.Fit([]*series.Series{invocations[0], invocations[2]}))
+	_, err = Select(t.Context(), Question{Graph: &graph.Graph{Root: root}, Plan: plan})
+	require.EqualError(t, err, "f.yaml:3:25: A.A1: inclusive: yes is not possible, since A.go calls C.go, which has a choice of its own")
+}

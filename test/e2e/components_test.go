@@ -89,25 +89,26 @@ func TestComponentsExactly(t *testing.T) {
 	require.Zero(t, r.code, r.stderr)
 	columns, rows := readInvocations(t, filepath.Join(directory, "run"))
 	require.Equal(t, []string{"component", "method", "instance", "path", "rank", "thread", "start", "wall", "mpi", "compute", "overlap",
-		"half", "n", "overlapped", "parameter.rank", "quality.accuracy"}, columns)
+		"exclusive", "half", "n", "overlapped", "parameter.rank", "quality.accuracy"}, columns)
 	addsUp(t, rows)
 	type one struct {
 		path                      string
 		start, wall, mpi, overlap int64
+		exclusive                 int64
 	}
 	want := []one{
-		{"Driver.go > Flux.compute", 0, 1000, 0, 0},
-		{"Driver.go > Flux.compute", 1000, 2000, 0, 0},
-		{"Driver.go > Flux.compute", 3000, 3000, 0, 0},
-		{"Driver.go > Mesh[fine].exchange > level 1 > Flux.compute", 6000, 3000, 0, 3000},
-		{"Driver.go > Mesh[fine].exchange", 6000, 3500, 0, 3000},
-		{"Driver.go > Mesh[fine].exchange", 9500, 1100, 700, 400},
+		{"Driver.go > Flux.compute", 0, 1000, 0, 0, 1000},
+		{"Driver.go > Flux.compute", 1000, 2000, 0, 0, 2000},
+		{"Driver.go > Flux.compute", 3000, 3000, 0, 0, 3000},
+		{"Driver.go > Mesh[fine].exchange > level 1 > Flux.compute", 6000, 3000, 0, 3000, 3000},
+		{"Driver.go > Mesh[fine].exchange", 6000, 3500, 0, 3000, 500},
+		{"Driver.go > Mesh[fine].exchange", 9500, 1100, 700, 400, 1100},
 	}
 	require.Len(t, rows, 3*(len(want)+1))
 	for rank := range 3 {
 		for k, w := range want {
 			i := rows[rank*(len(want)+1)+k]
-			require.Equal(t, w, one{i["path"].(string), i.ns("start"), i.ns("wall"), i.ns("mpi"), i.ns("overlap")}, "rank %d: %v", rank, i)
+			require.Equal(t, w, one{i["path"].(string), i.ns("start"), i.ns("wall"), i.ns("mpi"), i.ns("overlap"), i.ns("exclusive")}, "rank %d: %v", rank, i)
 			require.EqualValues(t, rank, i["rank"])
 		}
 		last := rows[rank*(len(want)+1)+len(want)]
@@ -117,9 +118,10 @@ func TestComponentsExactly(t *testing.T) {
 		require.EqualValues(t, 10600+14000+1000, last.ns("wall"))
 		require.EqualValues(t, 700+14000-7000*rank+1000, last.ns("mpi"))
 		require.EqualValues(t, 3400, last.ns("overlap"))
+		require.EqualValues(t, 14000+1000, last.ns("exclusive"))
 	}
 	require.Equal(t, invocation{"component": "Flux", "method": "compute", "instance": "", "path": "Driver.go > Flux.compute", "rank": int64(0), "thread": int64(0),
-		"start": rows[2]["start"], "wall": rows[2]["wall"], "mpi": 0.0, "compute": rows[2]["wall"], "overlap": 0.0,
+		"start": rows[2]["start"], "wall": rows[2]["wall"], "mpi": 0.0, "compute": rows[2]["wall"], "overlap": 0.0, "exclusive": rows[2]["wall"],
 		"n": int64(3), "half": 1.5, "quality.accuracy": 1 / 3.}, rows[2])
 	require.EqualValues(t, 1000, rows[4]["n"])
 	require.EqualValues(t, 1, rows[4]["overlapped"])

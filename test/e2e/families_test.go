@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,4 +53,30 @@ families:
 		require.Zero(t, r.code, r.stderr)
 		require.Regexp(t, `(?m)^A +A1 `, r.stdout)
 	})
+}
+
+// The validation of the thesis at the end of the run itself: components declare their families, models come from the
+// records of what ran, and the report names the best assembly. On the virtual clock all of it is exact.
+func TestValidation(t *testing.T) {
+	mock.need(t)
+	program := mock.compile(t, "validation", "-ldl")
+	for _, c := range []struct{ run, sizes, best string }{
+		{"below", "0.4 0.7 1 1.3 1.6", "A: A2, B: B1"},
+		{"above", "2.2 2.5 3 3.3 3.6", "A: A1, B: B2"},
+		{"mixed", "0.5 1 1.5 3 3.5 4", "A: A1, B: B2"},
+	} {
+		there := command{directory: t.TempDir()}
+		line := append([]string{mock.tool("mpirun"), "-n", "2", "--virtual", artifact(t, "marple"), "exec", "--clock", "external", "--out", "run", "--", program},
+			strings.Fields(c.sizes)...)
+		r := there.run(t, line...)
+		require.Zero(t, r.code, r.stderr)
+		require.Contains(t, r.stderr, "\nBest choice  "+c.best+"; ", c.run)
+		require.Contains(t, strings.Join(strings.Fields(r.stderr), " "), "; any will do for C, D ")
+		require.Regexp(t, `\nModels       A.A1 go = 0.002\*x s \(linear, \d points, error 0 %\)\n +B.B1 go = 0.001\*x\^3 s \(`, r.stderr)
+		core := there.run(t, artifact(t, "marple"), "prune", "run", "--format", "json")
+		require.Zero(t, core.code, core.stderr)
+		for component, kept := range map[string]bool{"Driver": true, "A": true, "B": true, "C": false, "D": false} {
+			require.Equal(t, kept, strings.Contains(core.stdout, `"component": "`+component+`"`), component)
+		}
+	}
 }
