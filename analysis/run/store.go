@@ -50,17 +50,46 @@ func (r *Run) Write(directory, report string) error {
 
 // WriteFile replaces a file as a whole, or leaves it as it was.
 func WriteFile(path string, data []byte) error {
+	return WriteWith(path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// WriteWith is WriteFile for what is written piece by piece.
+func WriteWith(path string, write func(io.Writer) error) error {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(data)
-	err = errors.Join(err, file.Chmod(0o644), file.Close())
+	err = errors.Join(write(file), file.Chmod(0o644), file.Close())
 	if err == nil {
 		err = os.Rename(file.Name(), path)
 	}
 	if err != nil {
 		os.Remove(file.Name())
+	}
+	return err
+}
+
+// WriteDirectory makes a directory as a whole, or not at all. It must not exist yet, or be empty.
+func WriteDirectory(path string, fill func(directory string) error) error {
+	path = filepath.Clean(path)
+	if list, err := os.ReadDir(path); err == nil && len(list) > 0 {
+		return fmt.Errorf("%s: exists already, and is not empty", path)
+	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	directory, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(fill(directory), os.Chmod(directory, 0o755))
+	if err == nil {
+		err = os.Rename(directory, path)
+	}
+	if err != nil {
+		os.RemoveAll(directory)
 	}
 	return err
 }

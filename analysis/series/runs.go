@@ -40,7 +40,7 @@ var quantities = []string{"time", "mpi", "compute"}
 // the runs' parameters: all of it, and its parts inside and outside MPI. Parameters are the number of ranks and
 // what was recorded with the runs; those that are the same in all runs are left out unless chosen.
 func OfRuns(runs []*run.Run, least float64, choice Choice) ([]*Series, error) {
-	parameters, err := runParameters(runs, choice.Parameters)
+	parameters, err := Parameters(runs, choice.Parameters)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func OfRuns(runs []*run.Run, least float64, choice Choice) ([]*Series, error) {
 	for _, r := range runs {
 		x := make([]float64, len(parameters))
 		for i, name := range parameters {
-			x[i], _ = parameter(r, name)
+			x[i], _ = Parameter(r, name)
 		}
 		total := 0.0
 		if root := r.Root(); root != nil {
@@ -125,7 +125,8 @@ func visit(n *run.Node, above string, tell func(path string, n *run.Node, mpi ui
 	return mpi
 }
 
-func parameter(r *run.Run, name string) (float64, bool) {
+// Parameter is the value of a run's parameter, if it has one.
+func Parameter(r *run.Run, name string) (float64, bool) {
 	if name == Ranks {
 		return float64(r.Ranks), true
 	}
@@ -133,8 +134,8 @@ func parameter(r *run.Run, name string) (float64, bool) {
 	return v, ok
 }
 
-// runParameters are the chosen parameters, or all that differ between runs.
-func runParameters(runs []*run.Run, chosen []string) ([]string, error) {
+// Parameters are the chosen parameters, or all that differ between runs.
+func Parameters(runs []*run.Run, chosen []string) ([]string, error) {
 	known := []string{Ranks}
 	for _, r := range runs {
 		for name := range r.Parameters {
@@ -150,7 +151,7 @@ func runParameters(runs []*run.Run, chosen []string) ([]string, error) {
 				return nil, unknown("parameter", name, known)
 			}
 			for _, r := range runs {
-				if _, ok := parameter(r, name); !ok {
+				if _, ok := Parameter(r, name); !ok {
 					return nil, fmt.Errorf("not all runs have a value of %s; record it with: marple exec --params %s=VALUE", name, name)
 				}
 			}
@@ -161,11 +162,11 @@ func runParameters(runs []*run.Run, chosen []string) ([]string, error) {
 	for _, name := range known {
 		seen := map[float64]bool{}
 		for _, r := range runs {
-			if v, ok := parameter(r, name); ok {
+			if v, ok := Parameter(r, name); ok {
 				seen[v] = true
 			}
 		}
-		_, all := parameter(runs[0], name)
+		_, all := Parameter(runs[0], name)
 		if len(seen) > 1 && all {
 			differing = append(differing, name)
 		}

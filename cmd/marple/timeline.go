@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/goccy/go-json"
@@ -41,7 +40,7 @@ func timelineCommand() *cobra.Command {
 		case "json":
 			err = json.NewEncoder(out).Encode(events)
 		case "chrome":
-			err = chrome(out, events)
+			err = analysis.WriteChrome(out, events)
 		default:
 			fmt.Fprintf(out, "%14s %12s %5s %6s  %-24s %5s %7s %8s\n", "start (s)", "time", "rank", "thread", "call", "peer", "tag", "bytes")
 			for _, e := range events {
@@ -60,30 +59,4 @@ func timelineCommand() *cobra.Command {
 		return err
 	}
 	return c
-}
-
-// chromeEvent is a complete event of the Trace Event Format. Times are microseconds.
-type chromeEvent struct {
-	Name      string         `json:"name"`
-	Phase     string         `json:"ph"`
-	Start     float64        `json:"ts"`
-	Duration  float64        `json:"dur"`
-	Process   int32          `json:"pid"`
-	Thread    int            `json:"tid"`
-	Arguments map[string]any `json:"args,omitempty"`
-}
-
-func chrome(out io.Writer, events []analysis.TimelineEvent) error {
-	list := []chromeEvent{}
-	for _, e := range events {
-		x := chromeEvent{Name: e.Name, Phase: "X", Start: float64(e.Start) / 1000, Duration: float64(e.Ns) / 1000, Process: e.Rank, Thread: e.Thread}
-		if !e.Region {
-			x.Arguments = map[string]any{"bytes": e.Bytes}
-			if e.Peer >= 0 {
-				x.Arguments["peer"], x.Arguments["tag"] = e.Peer, e.Tag
-			}
-		}
-		list = append(list, x)
-	}
-	return json.NewEncoder(out).Encode(map[string]any{"traceEvents": list, "displayTimeUnit": "ns"})
 }

@@ -15,12 +15,12 @@ import (
 )
 
 // Stages of analysis, each of which may use those before it.
-var stages = []string{"stat", "setting", "words", "proxygen", "formula", "plot", "pattern", "inference", "structure", "event", "callgraph", "waitstate", "profile", "symbol", "names", "knowledge", "run", "tauprofile", "series",
+var stages = []string{"stat", "setting", "words", "proxygen", "formula", "plot", "pattern", "inference", "structure", "event", "callgraph", "waitstate", "profile", "symbol", "names", "knowledge", "run", "tauprofile", "series", "export",
 	"invocation", "model", "diagnosis", "report", "selection/graph", "selection/prune", "selection/optimum", "selection", "page", ""}
 
 // Libraries that a room may use beside Go's own.
 var libraries = map[string][]string{
-	"analysis": {"gonum.org/v1/gonum", "github.com/goccy/go-json", "github.com/goccy/go-yaml", "github.com/ianlancetaylor/demangle", "github.com/parquet-go/parquet-go", "github.com/expr-lang/expr"},
+	"analysis": {"gonum.org/v1/gonum", "github.com/goccy/go-json", "github.com/goccy/go-yaml", "github.com/google/pprof/profile", "github.com/ianlancetaylor/demangle", "github.com/parquet-go/parquet-go", "github.com/expr-lang/expr"},
 	"bridge":   {"github.com/mattn/go-pointer"},
 	"cmd":      {"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/goccy/go-json", "github.com/goccy/go-yaml"},
 }

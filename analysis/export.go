@@ -1,0 +1,112 @@
+package analysis
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"marple/analysis/export"
+	"marple/analysis/run"
+	"marple/analysis/tauprofile"
+)
+
+// Format is one that runs can be exported to. It is written by one of the functions: of one run; of several;
+// of the events that a run directory has kept; or into a directory.
+type Format struct {
+	Name, File string // File is what it is usually called
+	Reader     string // what opens it
+	Carries    string
+
+	one       func(io.Writer, *run.Run) error
+	several   func(io.Writer, []*run.Run) error
+	timeline  func(io.Writer, []TimelineEvent) error
+	directory func(r *run.Run, from, to string) error
+}
+
+// Formats are all there are.
+var Formats = []Format{
+	{Name: "pprof", File: "run.pb.gz", Reader: "go tool pprof", Carries: "time and calls by call path with lines; the rank is a label", one: export.Pprof},
+	{Name: "speedscope", File: "run.speedscope.json", Reader: "speedscope.app", Carries: "time by call path, a profile per rank", one: export.Speedscope},
+	{Name: "chrome", File: "run.trace.json", Reader: "Perfetto, chrome://tracing", Carries: "MPI calls and regions one by one, of a run with --keep-raw on", timeline: WriteChrome},
+	{Name: "caliper", File: "run.json", Reader: "hatchet, thicket", Carries: "time and calls by call path and rank", one: export.Caliper},
+	{Name: "hatchet", File: "run.json", Reader: "hatchet, thicket (from_literal)", Carries: "time and calls by call path, of all ranks", one: export.Hatchet},
+	{Name: "extrap", File: "runs.txt", Reader: "Extra-P", Carries: "time and visits per rank by call path, of runs that differ in parameters", several: export.ExtraPText},
+	{Name: "extrap-jsonl", File: "runs.jsonl", Reader: "Extra-P", Carries: "the same", several: export.ExtraPLines},
+	{Name: "cube", File: "run.cubex", Reader: "Cube, Extra-P", Carries: "time and visits by call path and rank", one: export.Cube},
+	{Name: "csv", File: "run.csv", Reader: "spreadsheets, R, pandas", Carries: "time and calls by call path and rank", one: export.CSV},
+	{Name: "tau", File: "a directory", Reader: "pprof, ParaProf, hatchet", Carries: "time, calls and counters by call path and rank; messages between ranks", directory: writeTAU},
+}
+
+func writeTAU(r *run.Run, _, to string) error { return tauprofile.Write(r, to) }
+
+// FormatOf finds a format by its name; nil if there is none.
+func FormatOf(name string) *Format {
+	for i := range Formats {
+		if Formats[i].Name == name {
+			return &Formats[i]
+		}
+	}
+	return nil
+}
+
+// Several tells whether the format takes several runs.
+func (f *Format) Several() bool { return f.several != nil }
+
+// Directory tells whether the format is a directory.
+func (f *Format) Directory() bool { return f.directory != nil }
+
+// Binary tells whether the format is not for terminals.
+func (f *Format) Binary() bool {
+	return strings.HasSuffix(f.File, ".gz") || strings.HasSuffix(f.File, ".cubex")
+}
+
+// mostExported bounds the events of a trace, which are sorted in memory: about 1 GB.
+const mostExported = 10_000_000
+
+// Export writes runs to a file, or a directory, as a whole or not at all; an empty name is w. The note says what
+// is missing from it.
+func (f *Format) Export(w io.Writer, to string, paths ...string) (note string, err error) {
+	var runs []*run.Run
+	var events []TimelineEvent
+	for _, path := range paths {
+		if f.timeline != nil {
+			directory := path
+			if filepath.Base(path) == run.File {
+				directory = filepath.Dir(path)
+			}
+			var more int
+			if events, more, err = Timeline(directory, Window{Most: mostExported}); err != nil {
+				return "", err
+			}
+			if more > 0 {
+				note = fmt.Sprintf("%d later events are left out; see marple timeline --from", more)
+			}
+			continue
+		}
+		r, err := Open(path)
+		if err != nil {
+			return "", err
+		}
+		if f.several == nil && r.Estimated() {
+			note = fmt.Sprintf("of %d ranks each call path keeps the busiest; the others' values are the mean of what is left", len(r.PerRank))
+		}
+		runs = append(runs, r)
+	}
+	if f.directory != nil {
+		return note, run.WriteDirectory(to, func(directory string) error { return f.directory(runs[0], paths[0], directory) })
+	}
+	write := func(w io.Writer) error {
+		switch {
+		case f.timeline != nil:
+			return f.timeline(w, events)
+		case f.several != nil:
+			return f.several(w, runs)
+		}
+		return f.one(w, runs[0])
+	}
+	if to == "" {
+		return note, write(w)
+	}
+	return note, run.WriteWith(to, write)
+}
