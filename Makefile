@@ -32,7 +32,10 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 .PHONY: build mock demo test test-go test-long lint bench schema install clean
 
-build: $(BUILD)/libmarple.so $(BUILD)/libmarple-core.so $(BUILD)/marple
+# The writer of OTF2 traces, where that format's library is installed.
+OTF2 := $(shell printf '\043include <otf2/otf2.h>\n' | $(CC) -E -xc - >/dev/null 2>&1 && echo $(BUILD)/marple-otf2)
+
+build: $(BUILD)/libmarple.so $(BUILD)/libmarple-core.so $(BUILD)/marple $(OTF2)
 
 $(GEN)/settings.gen.h: $(wildcard analysis/setting/*.go cshim/gen/*.go)
 	@mkdir -p $(GEN)
@@ -71,6 +74,12 @@ $(BUILD)/libmarple-core.so: $(GO_SOURCES) $(GO_C) $(GEN)/overlay.json
 $(BUILD)/marple: $(GO_SOURCES)
 	@echo "GO $@"
 	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X=main.version=$(VERSION)' -o $@ ./cmd/marple
+
+# Debian has the library under a name of its own.
+$(BUILD)/marple-otf2: cmd/otf2/marple-otf2.c
+	@mkdir -p $(BUILD)
+	@echo "CC $@"
+	@$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) $(CFLAGS) -o $@ $< -lopen-trace-format2 2>/dev/null || $(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) $(CFLAGS) -o $@ $< -lotf2
 
 mock: $(BUILD)/mock/bin/mpirun
 $(BUILD)/mock/bin/mpirun: $(wildcard test/mock/lib/* test/mock/include/* test/mock/mockrun/*.go test/mock/world/*.go) test/mock/build.sh
@@ -119,7 +128,7 @@ SHARE    = $(DEST)/share
 install: build
 	install -d $(DEST)/bin $(DEST)/lib/pkgconfig $(DEST)/include $(SHARE)/man/man1 $(SHARE)/modulefiles/marple \
 	  $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
-	install $(BUILD)/marple $(DEST)/bin
+	install $(BUILD)/marple $(OTF2) $(DEST)/bin
 	install $(BUILD)/libmarple.so $(BUILD)/libmarple-core.so $(DEST)/lib
 	install -m 644 $(wildcard cshim/include/*) $(DEST)/include
 	$(BUILD)/marple man $(SHARE)/man/man1

@@ -28,7 +28,7 @@ type Format struct {
 var Formats = []Format{
 	{Name: "pprof", File: "run.pb.gz", Reader: "go tool pprof", Carries: "time and calls by call path with lines; the rank is a label", one: export.Pprof},
 	{Name: "speedscope", File: "run.speedscope.json", Reader: "speedscope.app", Carries: "time by call path, a profile per rank", one: export.Speedscope},
-	{Name: "chrome", File: "run.trace.json", Reader: "Perfetto, chrome://tracing", Carries: "MPI calls and regions one by one, of a run with --keep-raw on", timeline: WriteChrome},
+	{Name: "chrome", File: "run.trace.json", Reader: "Perfetto, chrome://tracing", Carries: "MPI calls and regions one by one, of a run with --trace", timeline: WriteChrome},
 	{Name: "caliper", File: "run.json", Reader: "hatchet, thicket", Carries: "time and calls by call path and rank", one: export.Caliper},
 	{Name: "hatchet", File: "run.json", Reader: "hatchet, thicket (from_literal)", Carries: "time and calls by call path, of all ranks", one: export.Hatchet},
 	{Name: "extrap", File: "runs.txt", Reader: "Extra-P", Carries: "time and visits per rank by call path, of runs that differ in parameters", several: export.ExtraPText},
@@ -36,6 +36,7 @@ var Formats = []Format{
 	{Name: "cube", File: "run.cubex", Reader: "Cube, Extra-P", Carries: "time and visits by call path and rank", one: export.Cube},
 	{Name: "csv", File: "run.csv", Reader: "spreadsheets, R, pandas", Carries: "time and calls by call path and rank", one: export.CSV},
 	{Name: "tau", File: "a directory", Reader: "pprof, ParaProf, hatchet", Carries: "time, calls and counters by call path and rank; messages between ranks", directory: writeTAU},
+	{Name: "otf2", File: "a directory", Reader: "Vampir, Scalasca, otf2-print", Carries: "events of a run with --trace: MPI calls, regions, messages, collective operations", directory: writeOTF2},
 }
 
 func writeTAU(r *run.Run, _, to string) error { return tauprofile.Write(r, to) }

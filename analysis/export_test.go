@@ -26,7 +26,7 @@ func TestReadmeHasAllFormats(t *testing.T) {
 
 func TestChromeTrace(t *testing.T) {
 	var b bytes.Buffer
-	directory := keptLogs(t)
+	directory := withLogs(t)
 	_, err := FormatOf("chrome").Export(&b, "", directory)
 	require.NoError(t, err)
 	var trace struct {

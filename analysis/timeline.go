@@ -1,8 +1,10 @@
 package analysis
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,61 +37,92 @@ type Window struct {
 // ErrNoLogs says that a run has no logs to show.
 var ErrNoLogs = errors.New("no trace: measure with --trace 100, for example, which gives each rank 100 MiB")
 
+// rankLogs is a rank's record file beside which its logs are, and its clock: nanoseconds since the first event of any
+// rank.
+type rankLogs struct {
+	file string
+	at   func(tick uint64) int64
+}
+
+// logsOf lists the ranks whose logs a run directory has.
+func logsOf(directory string) ([]rankLogs, error) {
+	files, err := filepath.Glob(filepath.Join(directory, run.RawDir, "*.mrl"))
+	if err != nil {
+		return nil, err
+	}
+	var list []rankLogs
+	var headers []*event.Header
+	for _, file := range files {
+		if logs, _ := filepath.Glob(file + ".*.log"); len(logs) == 0 {
+			continue
+		}
+		p, err := readTables(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		h := *p.Header()
+		list, headers = append(list, rankLogs{file: file}), append(headers, &h)
+	}
+	if len(headers) == 0 {
+		return nil, fmt.Errorf("%s: %w", directory, ErrNoLogs)
+	}
+	clocks, first := waitstate.Clocks(headers), int64(1<<63-1)
+	common := func(h *event.Header) func(uint64) int64 {
+		own, host := callgraph.CommonClockOf(h), clocks[slices.IndexFunc(clocks, func(c waitstate.Clock) bool { return c.Host == h.Host })]
+		return func(tick uint64) int64 { return host.Common(own.At(tick)) }
+	}
+	for _, h := range headers {
+		first = min(first, common(h)(h.BeginTick))
+	}
+	for i, h := range headers {
+		at := common(h)
+		list[i].at = func(tick uint64) int64 { return at(tick) - first }
+	}
+	return list, nil
+}
+
+// threads opens the log of each of a rank's threads. Errors name the file.
+func (l rankLogs) threads(visit func(p *event.Process, thread int, log io.ReaderAt) error) error {
+	p, err := readTables(l.file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", l.file, err)
+	}
+	for thread := range event.ThreadsMost {
+		name := event.LogName(l.file, thread)
+		log, err := os.Open(name)
+		if err != nil {
+			if thread >= int(p.Header().Threads) {
+				break
+			}
+			continue
+		}
+		err = visit(p, thread, log)
+		log.Close()
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
 // Timeline reads the events of a window from the logs that a run has kept, by rising start. More tells how many
 // more events the window has than were asked for.
 func Timeline(directory string, w Window) (events []TimelineEvent, more int, err error) {
-	files, err := filepath.Glob(filepath.Join(directory, run.RawDir, "*.mrl"))
+	list, err := logsOf(directory)
 	if err != nil {
 		return nil, 0, err
 	}
-	var headers []*event.Header
-	processes := map[string]*event.Process{}
-	for _, record := range files {
-		logs, _ := filepath.Glob(record + ".*.log")
-		if len(logs) == 0 {
-			continue
-		}
-		p, err := readTables(record)
+	for _, l := range list {
+		err := l.threads(func(p *event.Process, thread int, log io.ReaderAt) error {
+			own, n, err := threadEvents(p, log, thread, l.at, w)
+			events, more = append(events, own...), more+n
+			return err
+		})
 		if err != nil {
-			return nil, 0, fmt.Errorf("%s: %w", record, err)
-		}
-		processes[record], headers = p, append(headers, p.Header())
-	}
-	if len(headers) == 0 {
-		return nil, 0, fmt.Errorf("%s: %w", directory, ErrNoLogs)
-	}
-	clocks := waitstate.Clocks(headers)
-	clockOf := func(h *event.Header) func(uint64) int64 {
-		own, common := callgraph.CommonClockOf(h), clocks[slices.IndexFunc(clocks, func(c waitstate.Clock) bool { return c.Host == h.Host })]
-		return func(tick uint64) int64 { return common.Common(own.At(tick)) }
-	}
-	first := int64(1<<63 - 1)
-	for _, h := range headers {
-		first = min(first, clockOf(h)(h.BeginTick))
-	}
-	for _, record := range files {
-		p := processes[record]
-		if p == nil {
-			continue
-		}
-		at := clockOf(p.Header())
-		for thread := range event.ThreadsMost {
-			file, err := os.Open(event.LogName(record, thread))
-			if err != nil {
-				if thread >= int(p.Header().Threads) {
-					break
-				}
-				continue
-			}
-			list, n, err := threadEvents(p, file, thread, func(tick uint64) int64 { return at(tick) - first }, w)
-			file.Close()
-			if err != nil {
-				return nil, 0, fmt.Errorf("%s: %w", event.LogName(record, thread), err)
-			}
-			events, more = append(events, list...), more+n
+			return nil, 0, err
 		}
 	}
-	slices.SortStableFunc(events, func(a, b TimelineEvent) int { return int(min(max(a.Start-b.Start, -1), 1)) })
+	slices.SortStableFunc(events, func(a, b TimelineEvent) int { return cmp.Compare(a.Start, b.Start) })
 	if len(events) > w.Most {
 		more += len(events) - w.Most
 		events = events[:w.Most]
@@ -110,7 +143,7 @@ func readTables(path string) (*event.Process, error) {
 	return event.Open(tables, nil)
 }
 
-func threadEvents(p *event.Process, file *os.File, thread int, at func(tick uint64) int64, w Window) (events []TimelineEvent, more int, err error) {
+func threadEvents(p *event.Process, log io.ReaderAt, thread int, at func(tick uint64) int64, w Window) (events []TimelineEvent, more int, err error) {
 	nodes := p.Nodes()
 	var open []int64 // regions
 	add := func(start, end int64, e *event.Logged, region bool) {
@@ -131,7 +164,7 @@ func threadEvents(p *event.Process, file *os.File, thread int, at func(tick uint
 		}
 		events = append(events, one)
 	}
-	err = event.EachIn(file, func(e *event.Logged) bool {
+	err = event.EachIn(log, func(e *event.Logged) bool {
 		start := at(e.Start)
 		switch e.Kind {
 		case event.LogCall:

@@ -12,8 +12,8 @@ import (
 	"marple/analysis/run"
 )
 
-// keptLogs is a run directory with the logs of two ranks, each of which sends at 10, 30, 50, ... inside a region.
-func keptLogs(t *testing.T) string {
+// withLogs is a run directory with the logs of two ranks, each of which sends at 10, 30, 50, ... inside a region.
+func withLogs(t *testing.T) string {
 	directory := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(directory, run.RawDir), 0o777))
 	for rank := range 2 {
@@ -35,7 +35,7 @@ func keptLogs(t *testing.T) string {
 }
 
 func TestTimeline(t *testing.T) {
-	directory := keptLogs(t)
+	directory := withLogs(t)
 	events, more, err := Timeline(directory, Window{Most: 100})
 	require.NoError(t, err)
 	assert.Zero(t, more)
@@ -50,11 +50,35 @@ func TestTimeline(t *testing.T) {
 }
 
 func TestTimelineOfDamagedLogs(t *testing.T) {
-	directory := keptLogs(t)
+	directory := withLogs(t)
 	require.NoError(t, os.Truncate(event.LogName(rankFile(directory, 1), 0), 20))
 	_, _, err := Timeline(directory, Window{Most: 100})
 	assert.ErrorContains(t, err, "rank-000001.mrl.0.log: damaged log")
 
 	_, _, err = Timeline(t.TempDir(), Window{Most: 100})
 	assert.ErrorIs(t, err, ErrNoLogs)
+}
+
+// Each host counts its clock from when it was started: what they share is the time of day.
+func TestTimelineOfTwoHosts(t *testing.T) {
+	directory := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(directory, run.RawDir), 0o777))
+	for rank := range 2 {
+		w := event.NewWriter(rank, 2)
+		up := uint64(1_000_000 * rank) // longer than the other
+		h := w.Header()
+		h.ClockKind, h.Host = event.ClockMonotonic, uint64(rank)
+		h.First = event.Instant{Ticks: up, RawNs: up, WallNs: 1_700_000_000_000_000_000}
+		thread := w.Thread(up, true)
+		l := thread.Keep(&event.Budget{Memory: 1 << 20, Total: 1 << 20, Record: rankFile(directory, rank)})
+		thread.Call(event.Call{Path: w.MPI(0, "MPI_Barrier", event.OpBarrier, 0), Start: up + 10, Duration: 5, Peer: event.NoPeer, Collective: true})
+		_, err := w.Process(up + 100)
+		require.NoError(t, err)
+		require.NoError(t, l.Store())
+		require.NoError(t, os.WriteFile(rankFile(directory, rank), w.File(), 0o666))
+	}
+	events, _, err := Timeline(directory, Window{Most: 10})
+	require.NoError(t, err)
+	require.Len(t, events, 2)
+	assert.Equal(t, events[0].Start, events[1].Start)
 }

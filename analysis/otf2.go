@@ -1,0 +1,345 @@
+package analysis
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"marple/analysis/event"
+	"marple/analysis/run"
+)
+
+// otf2Writer is the program that writes OTF2 through that format's own library. It lies beside marple where the
+// library was there when Marple was built.
+const otf2Writer = "marple-otf2"
+
+// writeOTF2 writes the events that a run has kept into an OTF2 archive.
+func writeOTF2(r *run.Run, from, to string) error {
+	program, err := exec.LookPath(otf2Writer)
+	if self, failed := os.Executable(); failed == nil {
+		beside := filepath.Join(filepath.Dir(self), otf2Writer)
+		if _, failed := os.Stat(beside); failed == nil {
+			program, err = beside, nil
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("there is no %s beside marple: install the library of OTF2 3 (Debian: libopen-trace-format2-dev) and build Marple again", otf2Writer)
+	}
+	if filepath.Base(from) == run.File {
+		from = filepath.Dir(from)
+	}
+	var complaint strings.Builder
+	command := exec.Command(program, to)
+	command.Stderr = &complaint
+	in, err := command.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := command.Start(); err != nil {
+		return err
+	}
+	w := &otf2{w: bufio.NewWriterSize(in, 1<<16), r: r, strings: map[string]int{}, regions: map[otf2Region]int{}, comms: map[string]*otf2Comm{}}
+	if err := w.write(from); err != nil {
+		in.Close()
+		command.Wait()
+		return err
+	}
+	told := errors.Join(w.w.Flush(), in.Close())
+	err = command.Wait()
+	if text := strings.TrimSpace(complaint.String()); err != nil && text != "" {
+		return errors.New(text)
+	}
+	return cmp.Or(err, told)
+}
+
+// otf2 tells the writer what to write; see its first comment.
+type otf2 struct {
+	w       *bufio.Writer
+	r       *run.Run
+	strings map[string]int
+	regions map[otf2Region]int
+	known   []otf2Region
+	comms   map[string]*otf2Comm
+	listed  []*otf2Comm
+	threads []otf2Thread
+	end     int64
+}
+
+type otf2Region struct {
+	name string
+	mpi  bool
+}
+
+type otf2Comm struct {
+	number  int
+	name    string
+	members []event.Run
+	size    uint32
+}
+
+type otf2Thread struct{ rank, thread int }
+
+// location numbers a thread: ranks' first threads are their ranks in the world.
+func (t otf2Thread) location(ranks int) int { return t.thread*ranks + t.rank }
+
+func (o *otf2) write(directory string) error {
+	list, err := logsOf(directory)
+	if err != nil {
+		return err
+	}
+	for _, k := range list {
+		err := k.threads(func(p *event.Process, thread int, log io.ReaderAt) error {
+			if int(p.Header().Rank) >= o.r.Ranks {
+				return fmt.Errorf("rank %d of a run with %d", p.Header().Rank, o.r.Ranks)
+			}
+			return o.events(p, log, thread, k.at)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return o.definitions()
+}
+
+// line writes numbers behind a letter.
+func (o *otf2) line(kind byte, numbers ...int64) {
+	o.w.WriteByte(kind)
+	for _, x := range numbers {
+		fmt.Fprintf(o.w, " %d", uint64(x))
+	}
+	o.w.WriteByte('\n')
+}
+
+func (o *otf2) region(name string, mpi bool) int64 {
+	key := otf2Region{name, mpi}
+	n, ok := o.regions[key]
+	if !ok {
+		n = len(o.regions)
+		o.regions[key] = n
+		o.known = append(o.known, key)
+	}
+	return int64(n)
+}
+
+// comm is the number of a communicator with members that are known, or nil.
+func (o *otf2) comm(p *event.Process, raw uint16) *otf2Comm {
+	comms := p.Comms()
+	if raw == 0 || int(raw) >= len(comms) {
+		return nil
+	}
+	c := &comms[raw]
+	if c.Flags&event.CommInter != 0 || c.Flags&event.CommMembers == 0 {
+		return nil
+	}
+	key := fmt.Sprint(c.ID, p.Members(c)) // all ranks have a communicator of themselves, and no two the same
+	known := o.comms[key]
+	if known == nil {
+		known = &otf2Comm{number: len(o.comms), name: p.String(c.Name), members: slices.Clone(p.Members(c)), size: c.Size}
+		o.comms[key], o.listed = known, append(o.listed, known)
+	}
+	return known
+}
+
+const undefined = 1<<32 - 1
+
+// otf2Operations are the numbers of collective operations in OTF2, by what follows MPI_ and a possible I.
+var otf2Operations = map[string]int64{"Barrier": 0, "Bcast": 1, "Gather": 2, "Gatherv": 3, "Scatter": 4, "Scatterv": 5, "Allgather": 6, "Allgatherv": 7,
+	"Alltoall": 8, "Alltoallv": 9, "Alltoallw": 10, "Allreduce": 11, "Reduce": 12, "Reduce_scatter": 13, "Scan": 14, "Exscan": 15, "Reduce_scatter_block": 16}
+
+// otf2Call is a call that is being written: what completes in it comes before its end.
+type otf2Call struct {
+	open       bool
+	end        int64
+	region     int64
+	collective []int64 // arguments of its end, but for the time
+}
+
+// events writes those of a thread.
+func (o *otf2) events(p *event.Process, log io.ReaderAt, thread int, clock func(tick uint64) int64) error {
+	place := otf2Thread{int(p.Header().Rank), thread}
+	o.threads = append(o.threads, place)
+	o.line('l', int64(place.location(o.r.Ranks)))
+	nodes := p.Nodes()
+	last := int64(0)
+	at := func(tick uint64) int64 {
+		last = max(last, clock(tick))
+		return last
+	}
+	var call otf2Call
+	var regions []int64
+	known := map[uint16]*otf2Comm{}
+	comm := func(raw uint16) *otf2Comm {
+		c, ok := known[raw]
+		if !ok {
+			c = o.comm(p, raw)
+			known[raw] = c
+		}
+		return c
+	}
+	message := func(kind byte, time int64, e *event.Logged) {
+		c := comm(e.Comm)
+		if c != nil && e.Peer >= 0 && uint32(e.Peer) < c.size && e.Tag >= 0 {
+			o.line(kind, time, int64(e.Peer), int64(c.number), int64(e.Tag), int64(e.Bytes))
+		}
+	}
+	finish := func() {
+		if !call.open {
+			return
+		}
+		last = max(last, call.end)
+		if call.collective != nil {
+			o.line('D', append([]int64{last}, call.collective...)...)
+		}
+		o.line('L', last, call.region)
+		call = otf2Call{}
+	}
+	err := event.EachIn(log, func(e *event.Logged) bool {
+		switch e.Kind {
+		case event.LogCall, event.LogEnter, event.LogExit, event.LogBegin:
+			finish()
+		}
+		var n event.Node
+		if int(e.Path) < len(nodes) {
+			n = nodes[e.Path]
+		}
+		switch e.Kind {
+		case event.LogEnter:
+			regions = append(regions, o.region(otf2Name(p, n), false))
+			o.line('E', at(e.Start), regions[len(regions)-1])
+		case event.LogExit:
+			if depth := len(regions); depth > 0 {
+				o.line('L', at(e.Start), regions[depth-1])
+				regions = regions[:depth-1]
+			}
+		case event.LogCall:
+			name := p.String(n.Name)
+			start := at(e.Start)
+			call = otf2Call{open: true, end: clock(e.Start + e.Duration), region: o.region(name, true)}
+			o.line('E', start, call.region)
+			operation, listed := otf2Operations[strings.TrimSuffix(strings.TrimPrefix(name, "MPI_"), "_c")]
+			switch c := comm(e.Comm); {
+			case e.Failed() || n.Flags&event.Persistent != 0:
+			case e.Collective() && listed && c != nil && !e.Started():
+				root := int64(undefined)
+				if (n.Op == event.OpOneToN || n.Op == event.OpNToOne) && e.Peer >= 0 {
+					root = int64(e.Peer)
+				}
+				o.line('C', start)
+				call.collective = []int64{operation, int64(c.number), root, int64(e.Bytes), int64(max(e.Tag, 0))}
+			case n.Op.Sends():
+				message('S', start, e)
+			case n.Op == event.OpRecv && (!e.Started() || e.Finished()):
+				last = max(last, call.end)
+				message('R', last, e)
+			}
+		case event.LogReceived:
+			last = max(last, call.end)
+			message('R', last, e)
+		case event.LogPosted:
+			if !e.Brings() && !e.Collective() {
+				message('S', last, e)
+			}
+		case event.LogCompleted:
+			if e.Brings() && !e.Cancelled() {
+				last = max(last, call.end)
+				message('R', last, e)
+			}
+		}
+		return true
+	})
+	finish()
+	for len(regions) > 0 {
+		o.line('L', last, regions[len(regions)-1])
+		regions = regions[:len(regions)-1]
+	}
+	o.end = max(o.end, last)
+	return err
+}
+
+// otf2Name is that of a region, a phase, or a component's method.
+func otf2Name(p *event.Process, n event.Node) string {
+	switch n.Kind {
+	case event.NodeComponent:
+		return run.MethodName(p.String(uint32(n.Key)), p.String(uint32(n.Key>>32)), p.String(n.Name))
+	case event.NodePhase:
+		return fmt.Sprintf("phase %d", int64(n.Key))
+	}
+	return p.String(n.Name)
+}
+
+// text numbers a text, and writes it if it is new.
+func (o *otf2) text(s string) int64 {
+	n, ok := o.strings[s]
+	if !ok {
+		n = len(o.strings)
+		o.strings[s] = n
+		clean := strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\ufffd")
+		fmt.Fprintf(o.w, "s %d %d:%s\n", n, len(clean), clean)
+	}
+	return int64(n)
+}
+
+func (o *otf2) definitions() error {
+	o.line('t', 1e9, 0, o.end+1, o.r.Started.UnixNano())
+	o.text("") // number 0: no text
+	machine, node := o.text("machine"), o.text("node")
+	o.line('n', 0, machine, machine, undefined)
+	hosts := map[string]int64{}
+	for _, h := range o.r.Hosts {
+		hosts[h.Name] = int64(len(hosts) + 1)
+		name := o.text(h.Name)
+		o.line('n', hosts[h.Name], name, node, 0)
+	}
+	for _, b := range o.r.PerRank {
+		name := o.text(fmt.Sprintf("MPI Rank %d", b.Rank))
+		o.line('g', int64(b.Rank), name, hosts[b.Host])
+	}
+	slices.SortFunc(o.threads, func(a, b otf2Thread) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.thread, b.thread)) })
+	for _, t := range o.threads {
+		label := "Master thread"
+		if t.thread > 0 {
+			label = fmt.Sprintf("Thread %d", t.thread)
+		}
+		name := o.text(label)
+		o.line('o', int64(t.location(o.r.Ranks)), name, int64(t.rank))
+	}
+	for i, r := range o.known {
+		name, mpi := o.text(r.name), int64(0)
+		if r.mpi {
+			mpi = 1
+		}
+		o.line('r', int64(i), name, mpi)
+	}
+	// Communicators are groups of places in the list of all ranks' locations.
+	world := []int64{0, 0, 1, int64(o.r.Ranks)}
+	for rank := range o.r.Ranks {
+		world = append(world, int64(rank))
+	}
+	o.line('p', world...)
+	for _, c := range o.listed {
+		group := []int64{int64(c.number + 1), 0, 0, 0}
+		for _, run := range c.members {
+			for i := range run.Count {
+				member := int64(run.First) + int64(run.Stride)*int64(i)
+				if member < 0 || member >= int64(o.r.Ranks) || len(group)-4 >= o.r.Ranks {
+					return fmt.Errorf("communicator %q: a member that is no rank", c.name)
+				}
+				group = append(group, member)
+			}
+		}
+		group[3] = int64(len(group) - 4)
+		o.line('p', group...)
+		name := o.text(c.name)
+		o.line('c', int64(c.number), name, group[0])
+	}
+	o.w.WriteString(".\n")
+	return nil
+}

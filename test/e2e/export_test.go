@@ -1,0 +1,108 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"marple/analysis"
+	"marple/analysis/run"
+)
+
+// Runs of real programs in every format, and as far as there are tools that read them here, read by those.
+func TestExports(t *testing.T) {
+	otf2(t)
+	count := func(text, record string) int {
+		return len(regexp.MustCompile(`(?m)^`+record+` `).FindAllString(text, -1))
+	}
+	each(t, func(t *testing.T, mpi *library) {
+		directory := t.TempDir()
+		program := mpi.compile(t, "heat", "-lm")
+		got := command{directory: directory}.run(t, mpi.launch(2, artifact(t, "marple"), "exec", "--trace", "100", "--out", "run", program)...)
+		require.Zero(t, got.code, got.stderr)
+		r, err := run.Read(filepath.Join(directory, "run"))
+		require.NoError(t, err)
+		for _, f := range analysis.Formats {
+			if f.Several() {
+				continue
+			}
+			got := command{directory: directory}.run(t, artifact(t, "marple"), "export", "--to", f.Name, "-o", f.Name, "run")
+			require.Zero(t, got.code, "%s: %s", f.Name, got.stderr)
+		}
+
+		got = command{directory: directory}.run(t, "go", "tool", "pprof", "-top", "-nodecount", "1000", "pprof")
+		require.Zero(t, got.code, got.stderr)
+		assert.Regexp(t, `(?m) MPI_Allreduce$`, got.stdout)
+
+		again, err := analysis.Open(filepath.Join(directory, "tau"))
+		require.NoError(t, err)
+		assert.Equal(t, r.Core, again.Core)
+		assert.Equal(t, r.Efficiency, again.Efficiency)
+		assert.Equal(t, r.Peers, again.Peers)
+
+		got = command{directory: directory}.run(t, "otf2-print", "--show-all", "otf2/traces.otf2")
+		require.Zero(t, got.code, got.stderr)
+		require.Empty(t, got.stderr)
+		sent, calls := 0, 0
+		for _, b := range r.PerRank {
+			sent += int(b.Sent)
+		}
+		for _, f := range r.Functions {
+			calls += int(f.Calls)
+			if f.Name == "MPI_Allreduce" {
+				assert.Equal(t, int(f.Calls), count(got.stdout, "MPI_COLLECTIVE_END"))
+			}
+		}
+		assert.Equal(t, sent, count(got.stdout, "MPI_SEND"))
+		assert.Equal(t, sent, count(got.stdout, "MPI_RECV"))
+		assert.Equal(t, calls, count(got.stdout, "ENTER"))
+		assert.Equal(t, calls, count(got.stdout, "LEAVE"))
+		assert.Contains(t, got.stdout, `"MPI_COMM_WORLD"`)
+
+		// Nobody is told of a trace that is not whole.
+		require.NoError(t, os.Truncate(filepath.Join(directory, "run/raw/rank-000001.mrl.0.log"), 20))
+		got = command{directory: directory}.run(t, artifact(t, "marple"), "export", "--to", "otf2", "-o", "half", "run")
+		assert.Equal(t, 1, got.code)
+		assert.Contains(t, got.stderr, "damaged log")
+		list, err := filepath.Glob(filepath.Join(directory, "*half*"))
+		require.NoError(t, err)
+		assert.Empty(t, list)
+	})
+}
+
+// otf2 is what the tests of OTF2 need.
+func otf2(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("otf2-print"); err != nil {
+		missing(t, "otf2-print")
+	}
+	if _, err := os.Stat(filepath.Join(build, "marple-otf2")); err != nil {
+		missing(t, "the library of OTF2")
+	}
+	artifact(t, "marple-otf2")
+}
+
+// Every MPI function there is, and what a program may do with requests and communicators.
+func TestOTF2OfEverything(t *testing.T) {
+	otf2(t)
+	mock.need(t)
+	directory := t.TempDir()
+	program := mock.everything(t)
+	got := command{directory: directory}.run(t, mock.launch(everythingRanks, artifact(t, "marple"), "exec", "--trace", "100", "--out", "run", program, directory)...)
+	require.Zero(t, got.code, got.stderr)
+	got = command{directory: directory}.run(t, artifact(t, "marple"), "export", "--to", "otf2", "-o", "trace", "run")
+	require.Zero(t, got.code, got.stderr)
+	got = command{directory: directory}.run(t, "otf2-print", "--show-all", "trace/traces.otf2")
+	require.Zero(t, got.code, got.stderr)
+	require.Empty(t, got.stderr)
+	assert.Equal(t, strings.Count(got.stdout, "\nENTER "), strings.Count(got.stdout, "\nLEAVE "))
+	assert.Equal(t, strings.Count(got.stdout, "\nMPI_COLLECTIVE_BEGIN "), strings.Count(got.stdout, "\nMPI_COLLECTIVE_END "))
+	const failed = 2 // per rank: errors.c receives them into too small a buffer
+	assert.Equal(t, strings.Count(got.stdout, "\nMPI_SEND "), strings.Count(got.stdout, "\nMPI_RECV ")+failed*everythingRanks)
+}
