@@ -67,12 +67,18 @@ func (p *Profile) reported(process *event.Process) {
 				Sq: stat.Uint128{Hi: e.SqHi, Lo: e.SqLo}, Min: e.Min, Max: e.Max, MinRank: rank, MaxRank: rank}})
 		}
 	}
-	p.Atomics = joined(p.Atomics, atomicsByName, mergeAtomic)
 	for _, n := range nodes {
 		if n.Kind == event.NodeMetadata {
 			p.Metadata = append(p.Metadata, Metadata{process.String(n.Name), process.String(uint32(n.Key)), rank, 1, true})
 		}
 	}
+	p.SortReported()
+}
+
+// SortReported puts what one process has reported into the order that Merge needs. Values under one name are joined; of
+// metadata under one name the last counts.
+func (p *Profile) SortReported() {
+	p.Atomics = joined(p.Atomics, atomicsByName, mergeAtomic)
 	p.Metadata = joined(p.Metadata, metadataByName, func(_, last Metadata) Metadata { return last })
 }
 

@@ -245,6 +245,14 @@ func (w *writer) metadata(b *run.RankBalance) []Attribute {
 	for _, f := range figures {
 		list = append(list, Attribute{f.name, nonzero(f.of(b))})
 	}
+	for _, m := range r.Metadata {
+		if (int(m.Rank) == b.Rank || m.Same && m.Ranks >= uint64(len(r.PerRank))) && !isOwn(m.Name) {
+			list = append(list, Attribute{m.Name, m.Value})
+		}
+	}
+	if len(r.AtomicEvents) > 0 && b == &r.PerRank[0] {
+		list = append(list, Attribute{attributeAtomic, "of all ranks together, but for the sizes of messages"})
+	}
 	if r.Estimated() {
 		list = append(list, Attribute{attributeNote, "of each call path the shares of the busiest ranks are known; those of all others are the mean of what is left"})
 	}
@@ -258,7 +266,8 @@ func nonzero(x uint64) string {
 	return fmt.Sprint(x)
 }
 
-// events are the messages of a rank. Their sizes all count as the mean.
+// events are the messages of a rank, whose sizes all count as the mean; and in the first file what all ranks
+// together reported.
 func (w *writer) events(b *run.RankBalance) (list []Event) {
 	add := func(name string, n, bytes uint64) {
 		if n > 0 {
@@ -268,6 +277,12 @@ func (w *writer) events(b *run.RankBalance) (list []Event) {
 	}
 	add(sentToAll, b.Sent, b.SentBytes)
 	add(receivedFromAll, b.Received, b.ReceivedBytes)
+	if b == &w.r.PerRank[0] {
+		for _, a := range w.r.AtomicEvents {
+			v, n := a.Values, float64(a.Values.N)
+			list = append(list, Event{a.Name, n, float64(v.Max), float64(v.Min), v.Mean, n * (v.Mean*v.Mean + v.Deviation*v.Deviation)})
+		}
+	}
 	for _, p := range w.r.Peers {
 		if p.Rank != b.Rank {
 			continue

@@ -15,6 +15,7 @@ import (
 	"marple/analysis/event"
 	"marple/analysis/profile"
 	"marple/analysis/run"
+	"marple/analysis/stat"
 	"marple/analysis/symbol"
 	"marple/analysis/words"
 )
@@ -273,7 +274,17 @@ const (
 	attributeLibrary   = "MPI Library"
 	attributeParameter = "Marple Parameters"
 	attributeNote      = "Marple Note"
+	attributeAtomic    = "Marple Atomic Events" // in the file that has those of all ranks
 )
+
+// isOwn tells attributes that facts reads, or that are the format's own.
+func isOwn(name string) bool {
+	switch name {
+	case metricName, escapedNames, attributeProgram, attributeHost, attributeStarted, attributeLevel, attributeFamily, attributeLibrary:
+		return true
+	}
+	return strings.HasPrefix(name, "Marple ")
+}
 
 // facts fills in what metadata and atomic events say.
 func (r *reader) facts(p *profile.Profile, t *profile.Total, f *File) {
@@ -315,7 +326,13 @@ func (r *reader) facts(p *profile.Profile, t *profile.Total, f *File) {
 		t.Waited = min(t.Waited, t.MPI)
 		t.Blocked = min(t.Blocked, t.Useful)
 	}
+	for _, a := range f.Metadata {
+		if !isOwn(a.Name) {
+			p.Metadata = append(p.Metadata, profile.Metadata{Name: a.Name, Value: a.Value, Rank: t.Rank, Ranks: 1, Same: true})
+		}
+	}
 	r.messages(p, t, f)
+	p.SortReported()
 }
 
 var (
@@ -325,11 +342,30 @@ var (
 		event.Alive: "running"}
 )
 
-// messages takes counts and bytes of messages from atomic events.
+// ofMessages tells the atomic events that count what messages and collective operations move.
+func ofMessages(name string) bool {
+	if sizes[name] != "" || name == sentToAll || name == receivedFromAll {
+		return true
+	}
+	return slices.ContainsFunc(directions[:], func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// stat is an event's values as whole numbers; what is below 0 counts as 0.
+func (e *Event) stat(rank int32) stat.Stat {
+	n := max(count(e.N), 1)
+	whole := func(x float64) stat.Uint128 { return stat.Uint128{Lo: 1}.Scaled(min(max(x, 0)+0.5, 1e38)) }
+	return stat.Stat{N: n, Sum: count(e.N * e.Mean), Sq: whole(e.SumSquares), Min: count(e.Min), Max: count(e.Max), MinRank: rank, MaxRank: rank}
+}
+
+// messages takes counts and bytes of messages from atomic events, and the others as they are.
 func (r *reader) messages(p *profile.Profile, t *profile.Total, f *File) {
 	peers := map[int32]*profile.Peer{}
 	var all [4]struct{ messages, bytes uint64 }
 	for _, e := range f.Events {
+		if !ofMessages(e.Name) {
+			p.Atomics = append(p.Atomics, profile.Atomic{Name: e.Name, Values: e.stat(t.Rank)})
+			continue
+		}
 		sum := count(e.N * e.Mean)
 		if function := sizes[e.Name]; function != "" {
 			moved(&p.Graph, function, sum)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,6 +64,11 @@ func carried(r *run.Run) *run.Run {
 			f.Op = ""
 		}
 	}
+	c.AtomicEvents = slices.Clone(r.AtomicEvents)
+	for i := range c.AtomicEvents {
+		v := &c.AtomicEvents[i].Values
+		v.Deviation, v.MinRank, v.MaxRank = math.Round(v.Deviation*1e6)/1e6, 0, 0
+	}
 	c.CallGraph = nil
 	for _, root := range r.CallGraph {
 		n := carriedNode(root)
@@ -103,6 +109,8 @@ func TestRunsComeBackAsTheyWere(t *testing.T) {
 		name = bytes.ReplaceAll(name, []byte{0}, []byte("0")) // ends a C string
 		r := sample(rapid.IntRange(1, 6).Draw(t, "ranks"), string(name))
 		r.Parameters = map[string]float64{"n": 1e300, "half": 0.5}
+		r.AtomicEvents = []run.AtomicEvent{{Name: string(name) + " =>", Values: run.Stat{N: 3, Sum: 9, Min: 1, Max: 6, Mean: 3, Deviation: math.Sqrt(14. / 3)}}}
+		r.Metadata = []run.Metadata{{Name: string(name), Value: "a <b>" + string(name), Ranks: uint64(r.Ranks), Same: true}}
 		for _, root := range r.CallGraph {
 			root.Walk(func(n *run.Node, _ int) bool {
 				for i, m := range []string{"PAPI_L2", "PAPI_TOT_INS"}[:rapid.IntRange(0, 2).Draw(t, "metrics")] {
