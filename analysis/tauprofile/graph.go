@@ -5,8 +5,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"marple/analysis/callgraph"
@@ -71,16 +73,21 @@ type tree struct {
 	root    callgraph.ID
 	metrics []string
 	nodes   map[callgraph.ID]*node
-	kinds   map[string]callgraph.Kind // of functions, by their flat rows
-	init    float64                   // µs in MPI_Init
-	total   float64                   // µs in all nodes
-	samples uint64                    // rows left out
+	kinds   map[Step]callgraph.Kind // of functions, by their flat rows
+	init    float64                 // µs in MPI_Init
+	total   float64                 // µs in all nodes
+	samples uint64                  // rows left out
 }
 
 func child(parent callgraph.ID, s Step, kind callgraph.Kind) callgraph.ID {
 	h := fnv.New64a()
-	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(parent)))
-	fmt.Fprintf(h, "%d %d %d %s%s", kind, s.Line, len(s.Name), s.Name, s.File)
+	var head [32]byte
+	for i, x := range []uint64{uint64(parent), uint64(kind), uint64(s.Line), uint64(len(s.Name))} {
+		binary.LittleEndian.PutUint64(head[8*i:], x)
+	}
+	h.Write(head[:])
+	io.WriteString(h, s.Name)
+	io.WriteString(h, s.File)
 	return max(callgraph.ID(h.Sum64()), callgraph.Others+1)
 }
 
@@ -144,13 +151,13 @@ func (t *tree) build(rows []row) error {
 		}
 		return false
 	})
-	callers := map[string][]*row{} // call paths that end in a function, but for those that begin there too
-	flat := map[string]*row{}
-	rest := map[string]*row{} // what no call path accounts for of these
-	t.kinds = map[string]callgraph.Kind{}
+	callers := map[Step][]*row{} // call paths that end in a function, but for those that begin there too
+	flat := map[Step]*row{}
+	rest := map[Step]*row{} // what no call path accounts for of these
+	t.kinds = map[Step]callgraph.Kind{}
 	for i := range rows {
 		r := &rows[i]
-		k := r.leaf().text()
+		k := r.leaf()
 		if len(r.path) == 1 {
 			flat[k], rest[k] = r, &row{path: r.path, groups: r.groups, calls: r.calls, values: slices.Clone(r.values)}
 			t.kinds[k], _ = t.kindOf(r)
@@ -163,7 +170,7 @@ func (t *tree) build(rows []row) error {
 		if len(r.path) == 1 {
 			continue
 		}
-		if left := rest[r.leaf().text()]; left != nil {
+		if left := rest[r.leaf()]; left != nil {
 			left.calls -= r.calls
 			for m := range left.values {
 				left.values[m] -= r.values[m]
@@ -211,8 +218,8 @@ func (t *tree) build(rows []row) error {
 }
 
 // above is the path to a function from the outermost one on, if there is only one.
-func above(callers map[string][]*row, s Step, depth int) ([]Step, bool) {
-	switch list := callers[s.text()]; {
+func above(callers map[Step][]*row, s Step, depth int) ([]Step, bool) {
+	switch list := callers[s]; {
 	case len(list) == 0:
 		return nil, true
 	case len(list) == 1 && depth < mostDepth:
@@ -249,7 +256,7 @@ func (t *tree) place(parent callgraph.ID, path []Step, r *row) error {
 			if known := t.find(parent, s); known != nil {
 				k = known.kind
 			}
-		} else if _, mpi := isMPI(s.Name); mpi || t.kinds[s.text()] == callgraph.KindMPI {
+		} else if _, mpi := isMPI(s.Name); mpi || t.kinds[s] == callgraph.KindMPI {
 			k = callgraph.KindMPI
 		}
 		if k == callgraph.KindMPI {
@@ -459,13 +466,16 @@ func join(files []*File) (rows []row, negative uint64) {
 	return rows, negative
 }
 
+// pathKey is the same for the same paths, and different for others.
 func pathKey(path []Step) string {
 	var b strings.Builder
-	for i, s := range path {
-		if i > 0 {
-			b.WriteString(arrow)
-		}
-		b.WriteString(s.text())
+	for _, s := range path {
+		b.WriteString(s.Name)
+		b.WriteByte(0)
+		b.WriteString(s.File)
+		b.WriteByte(0)
+		b.WriteString(strconv.Itoa(s.Line))
+		b.WriteByte(0)
 	}
 	return b.String()
 }
