@@ -15,6 +15,7 @@ import (
 
 	"marple/analysis/event"
 	"marple/analysis/run"
+	"marple/analysis/words"
 )
 
 // otf2Writer is the program that writes OTF2 through that format's own library. It lies beside marple where the
@@ -268,7 +269,7 @@ func (o *otf2) events(p *event.Process, log io.ReaderAt, thread int, clock func(
 func otf2Name(p *event.Process, n event.Node) string {
 	switch n.Kind {
 	case event.NodeComponent:
-		return run.MethodName(p.String(uint32(n.Key)), p.String(uint32(n.Key>>32)), p.String(n.Name))
+		return words.Method(p.String(uint32(n.Key)), p.String(uint32(n.Key>>32)), p.String(n.Name))
 	case event.NodePhase:
 		return fmt.Sprintf("phase %d", int64(n.Key))
 	}
