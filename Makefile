@@ -116,6 +116,8 @@ bench: build
 	go test -run '^$$' -bench 'Replay' -benchtime 5x ./analysis/waitstate
 	go test -run '^$$' -bench . -benchtime 100ms -count 5 ./analysis/selection/...
 	go test -run '^$$' -bench Large -count 3 ./analysis/page
+	go test -run '^$$' -bench 'Recognizer|Feed' -count 5 ./analysis/diagnosis ./analysis/pattern
+	go test -run '^$$' -bench 'Diagnose|Find|Load' -benchtime 3x ./analysis/diagnosis
 
 schema:
 	go run ./analysis/run/schemagen ./analysis/run analysis/run/schema.json

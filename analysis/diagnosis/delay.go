@@ -71,14 +71,23 @@ func (g *Diagnosis) waitAt(at component) *knowledge.Wait {
 }
 
 // attribute divides the time that ranks wait in a component among its causes, by the replay of the logs if there was
-// one. Otherwise by times: a rank waits for the one that takes
-// longest over all causes together, as long as it takes that one longer than itself, and no longer than it is in
-// the component; each cause has its part in proportion to how much longer it takes there.
+// one. Otherwise by times: a rank waits for the one that takes longest over all causes together, as long as it takes
+// that one longer than itself; each cause has its part in proportion to how much longer it takes there. Either way
+// ranks wait no longer than they are in the component and have a core.
 func (g *Diagnosis) attribute(w *knowledge.Wait) ([]float64, error) {
 	if parts, ok := g.delays[w]; ok {
 		return parts, nil
 	}
 	if parts := g.replayed(w); parts != nil {
+		most, err := g.evaluators[w.At.Scope].time(selection{component: w.At.Name, place: none})
+		if err != nil {
+			return nil, err
+		}
+		if all := sum(parts); all > most {
+			for i := range parts {
+				parts[i] *= most / all
+			}
+		}
 		g.delays[w] = parts
 		return parts, nil
 	}

@@ -128,6 +128,8 @@ var mistakes = []struct{ old, new, want string }{
 	{"{caused_by: work, shows_in: wait}", "{caused_by: work}", `delay late: expected caused_by and shows_in`},
 	{"each: p of all_parts", "each: p in all_parts", `rule: each: expected NAME of GROUP`},
 	{"then: waits}", "then: waits, level: 2}", `level 2 of 1`},
+	{"title: A small model", "title: A small model\njudges: [imbalance, late-sander]", `small.yaml:3:9: judges: unknown general factor "late-sander"; did you mean "late-sender"?`},
+	{"title: A small model", "title: A small model\njudges: [wait-on-*]", `unknown general factor "wait-on-*"`},
 	// the whole
 	{"boss: hub", "boss: 7-3", `"7-3" is neither`},
 	{"time(wait) / calls(wait), unit: s", "mean_wait, unit: s", `metric mean_wait depends on itself: mean_wait → mean_wait`},
@@ -174,6 +176,19 @@ func TestSeveralMistakesAreListed(t *testing.T) {
 	require.ErrorAs(t, err, &problems)
 	require.Len(t, problems, 3)
 	require.Equal(t, []int{7, 20, 30}, []int{problems[0].Line, problems[1].Line, problems[2].Line})
+}
+
+// What models may judge are the factors of general knowledge, all of them.
+func TestSymptomsAreWhatGeneralKnowledgeKnows(t *testing.T) {
+	k, err := Library{}.Load("general")
+	require.NoError(t, err)
+	var known []string
+	for _, f := range k.Scopes[0].Model.Facts {
+		if f.Factor {
+			known = append(known, f.Name)
+		}
+	}
+	require.ElementsMatch(t, known, Symptoms)
 }
 
 func TestBuiltinKnowledgeIsSound(t *testing.T) {

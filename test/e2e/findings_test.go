@@ -1,0 +1,156 @@
+// What is said of programs whose ailment is known: exactly, on the mock's virtual clock; and on real MPI
+// libraries as far as the machine lets it be seen.
+package e2e
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"marple/analysis/run"
+)
+
+// An ailment of test/apps/ailments.c, on the virtual clock with 4 ranks. All rules of its network are in
+// test/mock/README.md: latency 1 µs, 10 bytes per ns, rendezvous beyond 4 KiB.
+type ailment struct {
+	name    string
+	steps   int      // on the virtual clock, and on real ones
+	options []string // of the mock's launcher
+	id      string   // of the one finding; none if it is healthy
+	lost    float64  // µs of core time per step, and
+	once    float64  // µs at the end
+	share   float64
+	ranks   []int
+	where   string // a pattern
+	crowded bool   // it is also seen where ranks wait for cores
+}
+
+const (
+	ranksOfAilments = 4
+	enoughCores     = 0.9                // of general knowledge
+	mebibyte        = latency + 1<<20/10 // ns that as many bytes take
+)
+
+var ailments = []ailment{
+	{name: "healthy", steps: 20, crowded: true},
+	// Rank 3 works for 15 ms where the others work for 5 ms; the mean is 7.5 ms.
+	{name: "slow-rank", steps: 20, id: "imbalance", lost: 4 * 7500, share: 0.375, ranks: []int{3},
+		where: `^between exchange .* and residual .* in slow_rank `, crowded: true},
+	// 4 × 2 MiB from each rank.
+	{name: "collective", steps: 5, id: "dominant-collective", lost: 4 * (latency + 8<<20/10) / 1000., share: 0.456,
+		where: `^MPI_Alltoall .* in collective `},
+	// 500 exchanges per step, for which each rank waits a latency.
+	{name: "tiny", steps: 4, id: "tiny-messages", lost: 4 * 500 * latency / 1000., share: 0.5,
+		where: `^MPI_I(send|recv) .* in exchange `},
+	// 5 ms of work and the latency of the envelope are 501 vain probes of 10 µs, then one finds it; on two of four ranks.
+	{name: "polling", steps: 20, options: []string{"--tick", "10000"}, id: "polling", lost: 2 * 5020, share: 0.5,
+		where: `^MPI_Iprobe .* in polling `, crowded: true},
+	// Four transfers of 1 MiB per step on each rank; in the end a barrier and MPI_Finalize.
+	{name: "mpi", steps: 20, id: "time-in-mpi", lost: 4 * 4 * mebibyte / 1000., once: 4 * 2 * latency / 1000., share: 0.679,
+		where: `^MPI_Allreduce .* in mpi `},
+}
+
+func TestFindingsOnTheVirtualClock(t *testing.T) {
+	mock.need(t)
+	program := mock.compile(t, "ailments")
+	for _, a := range ailments {
+		t.Run(a.name, func(t *testing.T) {
+			steps := scale(a.steps, 5*a.steps)
+			r := mock.virtual(t, command{}, ranksOfAilments, []string{program, a.name, fmt.Sprint(steps)}, a.options...)
+			if a.id == "" {
+				assert.Empty(t, r.Findings)
+				return
+			}
+			require.Len(t, r.Findings, 1)
+			f := r.Findings[0]
+			assert.Equal(t, a.id, f.ID)
+			assert.InDelta(t, (a.lost*float64(steps)+a.once)*1e-6, f.Seconds, 1e-9)
+			assert.InDelta(t, a.share, f.Share, 0.001)
+			assert.Equal(t, a.ranks, f.Ranks)
+			assert.Regexp(t, a.where, f.Where)
+			assert.NotNil(t, r.Find(f.Node))
+			assert.NotEmpty(t, f.Evidence)
+			assert.NotEmpty(t, f.Advice)
+		})
+	}
+}
+
+// On real libraries the same finding, or none where other work on the machine hides it, and never another one.
+func TestFindings(t *testing.T) {
+	const ranks = 2
+	each(t, func(t *testing.T, mpi *library) {
+		program := mpi.compile(t, "ailments")
+		for _, a := range ailments {
+			t.Run(a.name, func(t *testing.T) {
+				r, end := mpi.measured(t, command{}, ranks, []string{program, a.name, fmt.Sprint(scale(a.steps, 3*a.steps))})
+				require.Zero(t, end.code, end.stderr)
+				for _, p := range r.PerRank {
+					if mpi != mock { // whose short calls block, which is not looked at
+						assert.Less(t, p.Blocked, p.Useful/10, "rank %d never blocks; when Marple does, that is its own time", p.Rank)
+					}
+				}
+				crowded := r.Efficiency.CoreAvailability < enoughCores
+				if a.id == "" {
+					assert.Empty(t, r.Findings)
+					assert.Contains(t, end.stderr, "\nNo significant problem.\n")
+					return
+				}
+				if len(r.Findings) == 0 && crowded && !a.crowded {
+					return
+				}
+				require.Len(t, r.Findings, 1, "%s", end.stderr)
+				f := r.Findings[0]
+				assert.Equal(t, a.id, f.ID)
+				assert.Regexp(t, a.where, f.Where)
+				if a.ranks != nil {
+					assert.Equal(t, []int{ranks - 1}, f.Ranks)
+				}
+			})
+		}
+	})
+}
+
+// More ranks than cores: that is stated, and neither work nor imbalance is made of waiting for a core.
+func TestOversubscription(t *testing.T) {
+	each(t, func(t *testing.T, mpi *library) {
+		program := mpi.compile(t, "ailments")
+		cores := 0
+		for _, a := range ailments[:2] { // healthy, slow-rank
+			t.Run(a.name, func(t *testing.T) {
+				ranks := max(2*cores, 4)
+				r, end := mpi.measured(t, command{}, ranks, []string{program, a.name, "10"})
+				require.Zero(t, end.code, end.stderr)
+				require.Len(t, r.Hosts, 1)
+				if cores = r.Hosts[0].Cores; ranks <= cores {
+					r, end = mpi.measured(t, command{}, 2*cores, []string{program, a.name, "10"})
+					ranks = 2 * cores
+				}
+				if assert.NotEmpty(t, r.Conditions) {
+					assert.Equal(t, "ranks-outnumber-cores", r.Conditions[0].ID)
+				}
+				assert.Contains(t, end.stderr, fmt.Sprintf("\nNote: %d ranks share %d core", ranks, cores))
+				assert.Positive(t, r.Core.OffCore)
+				assert.Less(t, r.Efficiency.CoreAvailability, 1.)
+				for _, f := range r.Findings { // none where waiting ranks leave the cores to others
+					assert.Equal(t, a.id, f.ID)
+					assert.Equal(t, []int{ranks - 1}, f.Ranks)
+				}
+				worked(t, r, a)
+			})
+		}
+	})
+}
+
+// worked checks that what counts as work is what the program worked, however long ranks waited for cores.
+func worked(t *testing.T, r *run.Run, a ailment) {
+	t.Helper()
+	for _, p := range r.PerRank {
+		work := 0.1
+		if a.name == "slow-rank" && p.Rank == r.Ranks-1 {
+			work = 0.2
+		}
+		assert.InEpsilon(t, work, float64(p.Useful-p.Blocked)*1e-9, 0.1, "useful time: %+v", p)
+	}
+}
