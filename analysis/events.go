@@ -92,7 +92,7 @@ func (e *logs) Replay(rank int, visit func(*diagnosis.Event)) (begin, end uint64
 	if err := event.EachIn(file, r.logged); err != nil {
 		return 0, 0, err
 	}
-	if !r.ended {
+	if info, err := file.Stat(); err != nil || !event.LogWhole(info.Size()) {
 		return 0, 0, fmt.Errorf("%s: the log does not go to the end", file.Name())
 	}
 	h := e.p.Header()
@@ -109,7 +109,6 @@ type replay struct {
 	gaps   map[[2]event.Edge]uint32
 	from   event.Edge
 	last   uint64 // tick at which the last event ended
-	ended  bool   // with MPI_Finalize
 	event  diagnosis.Event
 }
 
@@ -156,7 +155,6 @@ func (r *replay) logged(x *event.Logged) bool {
 	if x.Collective() {
 		e.Tag = -1
 	}
-	r.ended = r.e.p.Nodes()[x.Path].Op == event.OpFinalize
 	r.tell(e, x.Start, r.last)
 	return true
 }

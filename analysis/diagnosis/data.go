@@ -632,15 +632,24 @@ func (d *data) where(i int) string {
 	return d.paths.Path(d.nodes[i].Node)
 }
 
-// largestIn is the call path where most of a component's time is spent, or none.
+// largestIn is the call path where most of a component's time is spent, by the ranks whose time there belongs to it;
+// or none.
 func (c *context) largestIn(component string) int {
-	best, most := none, 0.0
-	for i := range c.nodes {
-		for class := range c.assign {
-			if c.nodes[i].seconds > most && c.selects(selection{component: component, place: none}, class, i) {
-				best, most = i, c.nodes[i].seconds
+	var best *run.Node
+	most := 0.0
+	_ = c.each(selection{component: component, place: none}, func(n *node, ranks func(int) bool) {
+		time := n.seconds
+		if ranks != nil && len(n.PerRank) > 0 {
+			time = 0
+			for _, r := range n.PerRank {
+				if i, ok := c.index[int(r.Rank)]; ok && ranks(i) {
+					time += float64(r.Exclusive) / n.per
+				}
 			}
 		}
-	}
-	return best
+		if time > most {
+			best, most = n.Node, time
+		}
+	})
+	return slices.IndexFunc(c.nodes, func(n node) bool { return n.Node == best }) // none is -1
 }

@@ -97,17 +97,17 @@ func Diagnose(r *run.Run, events Events, pieces ...*knowledge.Knowledge) (*Resul
 }
 
 // decided tells whether a model's rules come to an end: they find a cause, or nothing that asks for one. Where they
-// see a symptom only, what general knowledge says of it stays.
+// see a symptom only, or cannot see, what general knowledge says stays.
 func (g *Diagnosis) decided() bool {
-	symptom := false
+	open := false
 	for f, x := range g.ground.Facts {
-		if g.truths[f] != inference.True {
-			continue
-		}
-		if x.Factor {
+		if x.Factor && g.truths[f] == inference.True {
 			return true
 		}
-		symptom = symptom || g.seconds(f) >= x.Scope.Model.Threshold("least").Value*g.core
+		open = open || g.truths[f] == inference.True && g.seconds(f) >= x.Scope.Model.Threshold("least").Value*g.core
 	}
-	return !symptom
+	for _, r := range g.rules {
+		open = open || r.Rule.Level == 1 && g.truths[r.Then] == inference.Unknown
+	}
+	return !open
 }

@@ -201,6 +201,7 @@ func init() {
 		"degree":      ofGraph((*structure.Graph).Degree),
 		"even":        ofGraph((*structure.Graph).Even),
 		"chained":     ofGraph((*structure.Graph).Chained),
+		"branches":    ofGraph((*structure.Graph).Branches),
 		"tree_levels": ofGraph(func(g *structure.Graph) float64 { return float64(g.TreeLevels()) }),
 		"wait_cost": func(e *evaluator, args []any) (any, error) {
 			if e.r.Waits == nil {

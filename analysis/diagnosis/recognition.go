@@ -67,7 +67,7 @@ func Choose(r *run.Run, library knowledge.Library) (pieces []*knowledge.Knowledg
 	}
 	pieces = []*knowledge.Knowledge{general}
 	if d := newData(r); d.mpi < general.Scopes[0].Model.Threshold("least").Value*d.core {
-		return pieces, nil, nil
+		return pieces, []Likeness{}, nil
 	}
 	byName := map[string]*knowledge.Knowledge{}
 	var all []*knowledge.Knowledge

@@ -48,6 +48,23 @@ var forms = []struct {
 		}
 		r.Barrier(2, 10)
 	}},
+	{"a farm whose results go to a rank of their own", "master-worker", []int{5, 9}, func(r *rank) {
+		switch r.Rank {
+		case 0:
+			for range 5 {
+				for w := 2; w < r.Ranks; w++ {
+					r.Recv(3, w, 8, ms/10)
+					r.Send(4, w, 8, 10)
+				}
+			}
+		case 1:
+			for range 5 * (r.Ranks - 2) {
+				r.Recv(5, 2, 8, ms/10)
+			}
+		default:
+			analysistest.Steps(5, func() { r.Send(1, 0, 8, 10); r.Recv(2, 0, 8, 10); r.Compute(ms); r.Send(6, 1, 800, 10) })
+		}
+	}},
 	{"results gathered once", "", []int{4, 8}, func(r *rank) {
 		r.Compute(ms)
 		if r.Rank > 0 {
@@ -76,9 +93,9 @@ var forms = []struct {
 			r.Send(2, (r.Rank+1)%r.Ranks, 100, 10)
 		})
 	}},
-	{"a sweep over a grid", "wavefront", []int{6, 9, 16}, func(r *rank) { sweep(r, false) }},
+	{"a sweep over a grid", "wavefront", []int{4, 6, 9, 16}, func(r *rank) { sweep(r, false) }},
 	{"sweeps from two corners", "wavefront", []int{6, 9, 16}, func(r *rank) { sweep(r, true) }},
-	{"halves of halves", "divide-and-conquer", []int{8, 16}, func(r *rank) {
+	{"halves of halves", "divide-and-conquer", []int{8, 11, 12, 16}, func(r *rank) {
 		analysistest.Steps(4, func() { halves(r, 0, r.Ranks) })
 	}},
 	{"rims of slices", "geometric-decomposition", []int{4, 8}, func(r *rank) {

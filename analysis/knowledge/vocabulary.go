@@ -159,6 +159,7 @@ var functions = map[string]function{
 	"even":         {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "share of the pairs of ranks that exchange about as many messages as the median pair"},
 	"chained":      {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "share of the messages that flow from the only rank that sends on to the only one that gets them"},
 	"tree_levels":  {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "levels of the tree that messages form; 0 if they form none"},
+	"branches":     {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "share of the ranks that exchange messages with more than two, in the tree that messages form; 0 if they form none"},
 	"seen":         {args: []Kind{Component}, result: gives(Number, plain), needs: []string{"profile"}, about: "1 if some call path belongs to the component, else 0"},
 	"wait_cost":    {args: []Kind{Pattern}, result: gives(Number, seconds), needs: []string{"profile"}, about: "time that ranks are known to wait for each other in this way, for reasons that lie in the program"},
 	"wait_time":    {args: []Kind{Pattern, Component}, optional: 1, result: gives(Number, seconds), needs: []string{"wait-states"}, about: "time that ranks wait in this way, there or anywhere"},

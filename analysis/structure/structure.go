@@ -100,14 +100,57 @@ const hubPart = 0.9
 
 // Hub is the rank at the middle of a star of at least three ranks, or -1.
 func (g *Graph) Hub() int {
+	g, best := g.star()
+	if best < 0 || len(g.Partners(best)) < 2 || float64(g.touching(best)) < hubPart*float64(g.Messages()) {
+		return -1
+	}
+	return best
+}
+
+// star is the rank that most messages come from or go to, and the messages that were looked at: where results go to a
+// rank of their own, which sends nothing, those to it are left out if the rest is more of a star.
+func (g *Graph) star() (*Graph, int) {
+	best := g.busiest()
+	collector := -1
+	for r := range g.Ranks {
+		if len(g.Out[r]) == 0 && len(g.In[r]) > max(1, g.from(collector)) {
+			collector = r
+		}
+	}
+	if best < 0 || collector < 0 {
+		return g, best
+	}
+	var rest []Edge
+	for _, out := range g.Out {
+		for _, e := range out {
+			if e.To != collector {
+				rest = append(rest, e)
+			}
+		}
+	}
+	without := New(g.Ranks, rest)
+	middle := without.busiest()
+	if middle < 0 || float64(without.touching(middle))/float64(without.Messages()) <= float64(g.touching(best))/float64(g.Messages()) {
+		return g, best
+	}
+	return without, middle
+}
+
+// from is how many ranks send to a rank; -1 is none.
+func (g *Graph) from(rank int) int {
+	if rank < 0 {
+		return 0
+	}
+	return len(g.In[rank])
+}
+
+// busiest is the rank that most messages come from or go to, or -1.
+func (g *Graph) busiest() int {
 	best, most := -1, uint64(0)
 	for r := range g.Ranks {
 		if n := g.touching(r); n > most {
 			best, most = r, n
 		}
-	}
-	if best < 0 || len(g.Partners(best)) < 2 || float64(most) < hubPart*float64(g.Messages()) {
-		return -1
 	}
 	return best
 }
@@ -297,23 +340,19 @@ func (g *Graph) Role(name string) []int {
 }
 
 // Star is the part of all messages that come from or go to the busiest rank, and with how much of the others that
-// have messages it exchanges any. A pair of ranks is no star.
+// have messages it exchanges any; see star. A pair of ranks is no star.
 func (g *Graph) Star() (messages, partners float64) {
-	best, most := -1, uint64(0)
+	g, best := g.star()
 	active := 0
 	for r := range g.Ranks {
-		n := g.touching(r)
-		if n > 0 {
+		if g.touching(r) > 0 {
 			active++
-		}
-		if n > most {
-			best, most = r, n
 		}
 	}
 	if best < 0 || active < 3 {
 		return 0, 0
 	}
-	return float64(most) / float64(g.Messages()), float64(len(g.Partners(best))) / float64(active-1)
+	return float64(g.touching(best)) / float64(g.Messages()), float64(len(g.Partners(best))) / float64(active-1)
 }
 
 // Active is the part of the ranks that send or receive messages.
@@ -403,6 +442,18 @@ func (g *Graph) Chained() float64 {
 		return 0
 	}
 	return float64(in) / float64(all)
+}
+
+// Branches is the part of the ranks that more than two others hang on, in the tree that messages form; 0 if they form
+// none.
+func (g *Graph) Branches() float64 {
+	n := 0
+	for r := range g.Tree() {
+		if len(g.Partners(r)) > 2 {
+			n++
+		}
+	}
+	return float64(n) / float64(max(g.Ranks, 1))
 }
 
 // TreeLevels is how many levels the tree has that messages form among the ranks that have any; 0 if they form none.

@@ -23,6 +23,9 @@ func TestHub(t *testing.T) {
 	ring := graph(4, 0, 1, 9, 1, 2, 9, 2, 3, 9, 3, 0, 9)
 	require.Nil(t, ring.Role("hub"))
 	require.Nil(t, ring.Role("spoke"))
+	collected := graph(5, 2, 0, 9, 0, 2, 9, 2, 3, 9, 3, 2, 9, 2, 4, 9, 4, 2, 9, 0, 1, 9, 3, 1, 9, 4, 1, 9) // results go to rank 1
+	require.Equal(t, []int{2}, collected.Role("hub"))
+	require.Equal(t, []int{0, 3, 4}, collected.Role("spoke"))
 	require.Nil(t, graph(2, 0, 1, 9).Role("hub")) // two ranks are no star
 	require.Nil(t, graph(4).Role("hub"))
 }
@@ -51,6 +54,7 @@ func TestTree(t *testing.T) {
 	require.Equal(t, []int{0}, g.Role("root"))
 	require.Equal(t, []int{2, 4, 6}, g.Role("branch"))
 	require.Equal(t, []int{1, 3, 5, 7}, g.Role("leaf"))
+	require.Equal(t, 0.25, g.Branches())
 	require.Nil(t, graph(4, 0, 1, 1, 2, 3, 1).Tree())
 	require.Nil(t, graph(3, 0, 1, 1, 1, 2, 1, 2, 0, 1).Role("leaf"))
 }

@@ -192,11 +192,12 @@ type result struct {
 }
 
 // a command to run: where, with which variables beside those of the test, for how long at most; and what
-// stands between the launcher and the program, or marple.
+// stands between the launcher and the program, or marple; what it reads from standard input.
 type command struct {
 	directory   string
 	environment []string
 	before      []string
+	input       string
 	limit       time.Duration
 }
 
@@ -212,6 +213,9 @@ func (c command) run(t *testing.T, line ...string) result {
 	defer cancel()
 	command := exec.CommandContext(ctx, line[0], line[1:]...)
 	command.Dir = c.directory
+	if c.input != "" {
+		command.Stdin = strings.NewReader(c.input)
+	}
 	command.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
 	command.Env = append(command.Env, c.environment...)
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -27,6 +27,7 @@ type stranger struct {
 	libraries []*library
 	arguments []string
 	files     map[string]string // it reads
+	input     string            // it reads from standard input
 	results   string            // the file it writes them to; otherwise stdout
 	varies    []string          // functions whose number of calls depends on time, as patterns
 	times     []substitution
@@ -148,7 +149,7 @@ run		%d
 // once runs the program in a directory of its own, which it returns with what it has written.
 func (s stranger) once(t *testing.T, c command, run func(c command) result) (end result, results string) {
 	t.Helper()
-	c.directory = t.TempDir()
+	c.directory, c.input = t.TempDir(), s.input
 	for name, text := range s.files {
 		require.NoError(t, os.WriteFile(filepath.Join(c.directory, name), []byte(text), 0o666))
 	}

@@ -15,7 +15,7 @@ static double *all_out, *all_in;
 
 static NOINLINE void compute(uint64_t ns)
 {
-    work_ns(ns);
+    work_for(ns);
 }
 
 static NOINLINE void reduce(void)
@@ -33,7 +33,7 @@ static NOINLINE void decide(uint64_t ns)
 {
     double what[8] = {0};
     if (rank == 0)
-        work_ns(ns);
+        work_for(ns);
     MPI_Bcast(what, 8, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 }
 

@@ -15,17 +15,17 @@ static uint64_t data[4096];
 
 static NOINLINE void split(uint64_t work)
 {
-    work_ns(ails("dear-split") ? work / 16 : work / 1000);
+    work_for(ails("dear-split") ? work / 16 : work / 1000);
 }
 
 static NOINLINE void solve(uint64_t work)
 {
-    work_ns(work);
+    work_for(work);
 }
 
 static NOINLINE void merge(uint64_t work)
 {
-    work_ns(ails("dear-merge") ? work / 16 : work / 1000);
+    work_for(ails("dear-merge") ? work / 16 : work / 1000);
 }
 
 static NOINLINE void send_part(int to, uint64_t work)

@@ -15,7 +15,7 @@ static double out[2][LARGEST], in[2][LARGEST];
 
 static NOINLINE void update(uint64_t ns)
 {
-    work_ns(ns);
+    work_for(ns);
 }
 
 static NOINLINE void exchange(int count)

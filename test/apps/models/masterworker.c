@@ -22,8 +22,8 @@ static uint64_t ideal(void)
     return 8 * MS * (uint64_t)size;
 }
 
-/* The length of task i of n. */
-static uint64_t length(int i, int n)
+/* How long task i of n takes. */
+static uint64_t task_time(int i, int n)
 {
     uint64_t all = ideal() * (uint64_t)(ranks - 1);
     if (ails("tail"))
@@ -44,7 +44,7 @@ static NOINLINE void master(int tasks)
         MPI_Status status;
         MPI_Recv(result, 64, MPI_UINT64_T, MPI_ANY_SOURCE, RESULT, MPI_COMM_WORLD, &status);
         handle_result();
-        task[0] = next < tasks ? length(next, tasks) : 0;
+        task[0] = next < tasks ? task_time(next, tasks) : 0;
         waiting += next++ >= tasks;
         MPI_Send(task, 64, MPI_UINT64_T, status.MPI_SOURCE, TASK, MPI_COMM_WORLD);
     }
@@ -57,7 +57,7 @@ static NOINLINE void master_in_rounds(int tasks)
         for (int w = 1; w < ranks; w++)
             MPI_Recv(result, 64, MPI_UINT64_T, MPI_ANY_SOURCE, RESULT, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         handle_result();
-        task[0] = done < tasks ? length(done, tasks) : 0;
+        task[0] = done < tasks ? task_time(done, tasks) : 0;
         for (int w = 1; w < ranks; w++)
             MPI_Send(task, 64, MPI_UINT64_T, w, TASK, MPI_COMM_WORLD);
     }
@@ -71,7 +71,7 @@ static NOINLINE void worker(void)
         MPI_Recv(task, 64, MPI_UINT64_T, 0, TASK, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         if (task[0] == 0)
             break;
-        work_ns(ails("slow-worker") && rank == 1 ? 2 * task[0] : task[0]);
+        work_for(ails("slow-worker") && rank == 1 ? 2 * task[0] : task[0]);
     }
 }
 
@@ -82,7 +82,7 @@ int main(int argc, char **argv)
     begin(argc, argv, known);
     int workers = ranks - 1, tasks = 40 * workers * size;
     if (ails("slow-master"))
-        handling = 100 * US;
+        handling = 100 * US * length;
     if (ails("fine-grain"))
         tasks *= 25;
     if (ails("coarse-grain"))

@@ -2,10 +2,10 @@
  * What the programs of this directory share. Each embodies one computational model; its first argument names an
  * ailment, or "healthy":
  *
- *     PROGRAM AILMENT [SIZE]
+ *     PROGRAM AILMENT [SIZE [LENGTH]]
  *
  * With an ailment it does the same work in a worse way. It prints the time that the work alone takes: what is
- * beyond that is what the ailment costs. SIZE multiplies the number of steps.
+ * beyond that is what the ailment costs. SIZE multiplies the number of steps, LENGTH the work of each.
  */
 #ifndef MODEL_H
 #define MODEL_H
@@ -22,6 +22,7 @@
 #define NOINLINE __attribute__((noinline))
 
 static int rank, ranks, size = 1;
+static uint64_t length = 1;
 static const char *ailment = "healthy";
 
 static inline int ails(const char *name)
@@ -39,18 +40,25 @@ static inline void begin(int argc, char **argv, const char *const *ailments)
         ailment = argv[1];
     if (argc > 2)
         size = atoi(argv[2]);
+    if (argc > 3)
+        length = strtoull(argv[3], NULL, 10);
     int known = 0;
     for (const char *const *a = ailments; *a; a++)
         known |= ails(*a);
-    if (!known || size < 1) {
+    if (!known || size < 1 || length < 1) {
         if (rank == 0) {
-            fprintf(stderr, "usage: %s AILMENT [SIZE]; ailments:", argv[0]);
+            fprintf(stderr, "usage: %s AILMENT [SIZE [LENGTH]]; ailments:", argv[0]);
             for (const char *const *a = ailments; *a; a++)
                 fprintf(stderr, " %s", *a);
             fprintf(stderr, "\n");
         }
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
+}
+
+static inline void work_for(uint64_t ns)
+{
+    work_ns(ns * length);
 }
 
 /* Of work that takes ns on each rank if it is divided equally: this rank's, if one rank has twice that of the others. */
@@ -65,7 +73,7 @@ static inline int finish(uint64_t ideal)
 {
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
-        printf("ideal %llu ns\n", (unsigned long long)ideal);
+        printf("ideal %llu ns\n", (unsigned long long)(ideal * length));
     MPI_Finalize();
     return 0;
 }

@@ -18,7 +18,7 @@ static NOINLINE void stage(uint64_t ns)
 {
     if (rank > 0)
         MPI_Recv(item, count, MPI_DOUBLE, rank - 1, ITEM, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    work_ns(ns);
+    work_for(ns);
     if (rank < ranks - 1)
         MPI_Ssend(item, count, MPI_DOUBLE, rank + 1, ITEM, MPI_COMM_WORLD);
 }

@@ -80,7 +80,7 @@ static NOINLINE void work_on(int level)
     uint64_t ns = ails("late") ? uneven(PER_NODE * US, ranks / 2) : PER_NODE * US;
     for (int node = 1 << level; node < 2 << level; node++)
         if (owner(node) == rank)
-            work_ns(ns);
+            work_for(ns);
 }
 
 int main(int argc, char **argv)

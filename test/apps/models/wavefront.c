@@ -23,7 +23,7 @@ static NOINLINE void block(int dx, int dy, int count, uint64_t ns)
 {
     MPI_Recv(face[0], count, MPI_DOUBLE, at(x - dx, y), FACE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Recv(face[1], count, MPI_DOUBLE, at(x, y - dy), FACE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    work_ns(ns);
+    work_for(ns);
     MPI_Ssend(face[0], count, MPI_DOUBLE, at(x + dx, y), FACE, MPI_COMM_WORLD);
     MPI_Ssend(face[1], count, MPI_DOUBLE, at(x, y + dy), FACE, MPI_COMM_WORLD);
 }

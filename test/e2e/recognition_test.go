@@ -1,0 +1,162 @@
+// Which design a program has, seen from outside: those of test/apps and of other people, none of which the signs of
+// the models were set with (analysis/diagnosis/recognition_test.go).
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"marple/analysis/diagnosis"
+	"marple/analysis/knowledge"
+	"marple/analysis/run"
+)
+
+const noModel = "none"
+
+// Programs of this tree, which run on the virtual clock; what they must be recognized as.
+var ownDesigns = []struct {
+	design, program string
+	ranks           []int
+	arguments       []string
+}{
+	{"master-worker", "models/masterworker", []int{4, 8}, []string{"healthy"}},
+	{"master-worker", "models/masterworker", []int{5}, []string{"rounds"}},
+	{"pipeline", "models/pipeline", []int{3, 8}, []string{"healthy"}},
+	{"wavefront", "models/wavefront", []int{6, 9}, []string{"healthy"}},
+	{"divide-and-conquer", "models/divide", []int{8, 12}, []string{"healthy"}},
+	{"geometric-decomposition", "models/geometric", []int{4, 8}, []string{"healthy"}},
+	{"bulk-synchronous", "models/bulk", []int{4, 8}, []string{"healthy"}},
+	{"parallel-recursive-tree", "models/tree", []int{4, 8}, []string{"healthy"}},
+	{"geometric-decomposition", "ailments", []int{4}, []string{"slow-rank"}},
+	{"geometric-decomposition", "ailments", []int{6}, []string{"tiny", "2"}},
+	{"bulk-synchronous", "ailments", []int{4}, []string{"collective", "5"}},
+	{noModel, "ailments", []int{4}, []string{"polling", "2"}},
+}
+
+// Programs that run on a real library, most of which nobody here wrote. xdnep works on a matrix that is spread over
+// the ranks; hpcc is seven benchmarks one after the other.
+var strangeDesigns = map[string]string{"mplrs": "master-worker", "tree-ppuzzle": "master-worker", "xdnep": "geometric-decomposition",
+	"hpcc": noModel, "lmp": "geometric-decomposition", "heat": "geometric-decomposition"}
+
+// Of two programs more, which count on the time for what they do next, only the design is looked at.
+var farms = []stranger{
+	{name: "mplrs", libraries: []*library{openMPI}, find: inPath("mplrs"), arguments: []string{"cyclic.ext", "out.ine"},
+		files: map[string]string{"cyclic.ext": cyclicPolytope(14, 8)}},
+	{name: "tree-ppuzzle", libraries: []*library{openMPI}, find: inPath("tree-ppuzzle"), arguments: []string{"sequences.phy"},
+		files: map[string]string{"sequences.phy": sequences(12, 300)}, input: "y\n"},
+}
+
+// cyclicPolytope has points on the moment curve, whose facets mplrs finds.
+func cyclicPolytope(points, dimension int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "cyclic\nV-representation\nbegin\n%d %d rational\n", points, dimension+1)
+	for i := 1; i <= points; i++ {
+		x := 1
+		for range dimension + 1 {
+			fmt.Fprintf(&b, " %d", x)
+			x *= i
+		}
+		b.WriteString("\n")
+	}
+	return b.String() + "end\n"
+}
+
+// sequences are descendants of one sequence of nucleotides.
+func sequences(n, length int) string {
+	random := rand.New(rand.NewPCG(1, 2))
+	all := [][]byte{make([]byte, length)}
+	mutate := func(s []byte, one int) []byte {
+		s = slices.Clone(s)
+		for i := range s {
+			if random.IntN(one) == 0 {
+				s[i] = "ACGT"[random.IntN(4)]
+			}
+		}
+		return s
+	}
+	all[0] = mutate(all[0], 1)
+	for len(all) < n {
+		all = append(all[1:], mutate(all[0], 10), mutate(all[0], 10))
+	}
+	text := fmt.Sprintf("%d %d\n", n, length)
+	for i, s := range all {
+		text += fmt.Sprintf("species%-3d%s\n", i, s)
+	}
+	return text
+}
+
+func TestDesignsAreRecognized(t *testing.T) {
+	var known []*knowledge.Knowledge
+	for _, name := range knowledge.Names() {
+		k, err := knowledge.Library{}.Load(name)
+		require.NoError(t, err)
+		known = append(known, k)
+	}
+	table := []string{fmt.Sprintf("%-34s %5s  %-24s %-24s %s", "program", "ranks", "is", "looks like", "or")}
+	tried, right := 0, 0
+	judge := func(t *testing.T, name, want string, r *run.Run) {
+		looks, err := diagnosis.Recognize(r, known...)
+		require.NoError(t, err)
+		got, next := noModel, ""
+		if len(looks) > 1 {
+			if looks[0].Confidence >= diagnosis.Recognized {
+				got = looks[0].Model
+				looks = looks[1:]
+			}
+			if looks[0].Confidence > 0 {
+				next = fmt.Sprintf("%s (%.0f %%)", looks[0].Model, 100*looks[0].Confidence)
+			}
+		}
+		tried++
+		if got == want {
+			right++
+		} else {
+			got += " !"
+		}
+		table = append(table, fmt.Sprintf("%-34s %5d  %-24s %-24s %s", name, r.Ranks, want, got, next))
+	}
+	t.Run("own", func(t *testing.T) {
+		mock.need(t)
+		programs := map[string]string{}
+		for _, p := range ownDesigns {
+			if programs[p.program] == "" {
+				programs[p.program] = mock.compile(t, p.program, "-lm")
+			}
+			for _, ranks := range p.ranks {
+				name := strings.Join(append([]string{filepath.Base(p.program)}, p.arguments...), " ")
+				judge(t, name, p.design, mock.virtual(t, command{}, ranks, append([]string{programs[p.program]}, p.arguments...)))
+			}
+		}
+	})
+	heat := stranger{name: "heat", libraries: []*library{openMPI}, arguments: []string{"512"},
+		find: func(m *library) string { return m.compile(t, "heat", "-lm") }}
+	for _, s := range slices.Concat(strangers, farms, []stranger{heat}) {
+		t.Run(s.name, func(t *testing.T) {
+			mpi := s.libraries[0]
+			mpi.need(t)
+			executable := s.find(mpi)
+			if _, err := os.Stat(executable); err != nil {
+				missing(t, executable)
+			}
+			if grid, ok := s.files["NEP.dat"]; ok { // two by two ranks
+				s.files = map[string]string{"NEP.dat": strings.Replace(strings.Replace(grid, "1           P", "2           P", 1), "6 12", "12 24", 1)}
+			}
+			directory := filepath.Join(t.TempDir(), "run")
+			end, _ := s.once(t, command{environment: []string{"OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1"}}, func(c command) result {
+				return mpi.under(t, c, 4, directory, append([]string{executable}, s.arguments...), "--report", "none")
+			})
+			require.Zero(t, end.code, end.stderr)
+			judge(t, s.name, strangeDesigns[s.name], readRun(t, directory))
+		})
+	}
+	tell(t, "recognition", append(table, fmt.Sprintf("%d of %d recognized", right, tried)))
+	assert.GreaterOrEqual(t, 10*right, 9*tried)
+}
