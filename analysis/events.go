@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"marple/analysis/callgraph"
@@ -82,18 +81,17 @@ func (e *logs) Replay(rank int, visit func(*diagnosis.Event)) (begin, end uint64
 	if e.p, err = readTables(path); err != nil {
 		return 0, 0, err
 	}
-	file, err := os.Open(event.LogName(path, 0)) // the first thread to call anything
+	log, err := event.ResumeLog(path, 0, e.p.Nodes()) // the first thread to call anything
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, fmt.Errorf("%s: %w", event.LogName(path, 0), err)
 	}
-	defer file.Close()
+	if ended, _ := log.Ended(); ended {
+		return 0, 0, fmt.Errorf("%s: the log does not go to the end", event.LogName(path, 0))
+	}
 	r := replay{e: e, visit: visit, places: callgraph.PlacesOf(e.p), clock: callgraph.ClockOf(e.p.Header()),
 		calls: make([]uint32, len(e.p.Nodes())), gaps: map[[2]event.Edge]uint32{}, last: e.p.Header().BeginTick}
-	if err := event.EachIn(file, r.logged); err != nil {
+	if err := log.Each(r.logged); err != nil {
 		return 0, 0, err
-	}
-	if info, err := file.Stat(); err != nil || !event.LogWhole(info.Size()) {
-		return 0, 0, fmt.Errorf("%s: the log does not go to the end", file.Name())
 	}
 	h := e.p.Header()
 	return r.clock.Ns(h.BeginTick), r.clock.Ns(max(h.EndTick, r.last)), nil

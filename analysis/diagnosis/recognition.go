@@ -71,7 +71,7 @@ func Choose(r *run.Run, library knowledge.Library) (pieces []*knowledge.Knowledg
 	}
 	byName := map[string]*knowledge.Knowledge{}
 	var all []*knowledge.Knowledge
-	for _, name := range knowledge.Names() {
+	for _, name := range knowledge.Recognizable() {
 		k, err := library.Load(name)
 		if err != nil {
 			return nil, nil, err

@@ -367,12 +367,6 @@ func (l *Log) Store() error {
 	return l.store(len(l.blocks), l.block[:l.used])
 }
 
-// LogWhole tells by the size of a stored log whether it goes to the end: one that had no more room ends with a full block.
-func LogWhole(size int64) bool {
-	last := size % BlockSize
-	return last > 0 && last <= BlockSize-mostEvent
-}
-
 // Remove removes the log's file, if there is one.
 func (l *Log) Remove() {
 	if l.inFile {

@@ -309,6 +309,14 @@ func Names() []string {
 
 const maxFile = 1 << 20
 
+// Recognizable are the names of those that say by which signs a program is recognized.
+func Recognizable() []string {
+	return slices.DeleteFunc(Names(), func(name string) bool {
+		data, err := builtin.ReadFile("models/" + name + ".yaml")
+		return err != nil || !strings.Contains(string(data), "\nsigns:")
+	})
+}
+
 // Library finds models by name: in a directory of the user's, if one is given, else among the built-in ones.
 type Library struct{ Directory string }
 

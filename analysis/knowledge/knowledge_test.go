@@ -3,6 +3,7 @@ package knowledge
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -197,6 +198,8 @@ func TestBuiltinKnowledgeIsSound(t *testing.T) {
 		k, err := Library{}.Load(name)
 		require.NoError(t, err)
 		require.Empty(t, k.Notes, name)
+		own := k.Scope("") // the model by itself, or what a composition says of itself
+		require.Equal(t, slices.Contains(Recognizable(), name), own != nil && len(own.Model.Looks) > 0, name)
 		require.NotEmpty(t, k.Title, name)
 		nodes, err := k.Tree()
 		require.NoError(t, err)

@@ -30,11 +30,11 @@ int main(int argc, char **argv)
     int items = 360 * size, runs = 1;
     uint64_t all = 36 * MS * (uint64_t)size; /* of a stage */
     if (ails("coarse-grain"))
-        items = 2 * ranks;
+        items = ranks + 4;
     if (ails("fine-grain"))
         items *= 15, count = 4;
     if (ails("drained"))
-        runs = items / (2 * ranks);
+        runs = items / (ranks + 4);
     uint64_t ns = all / (uint64_t)items;
     if (ails("slow-stage"))
         ns = uneven(ns, ranks / 2);
