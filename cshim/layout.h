@@ -321,6 +321,11 @@ struct mrl_thread {
     uint64_t overlap_sum;  /* ticks outside MPI while operations were in flight, as of the last landing */
     uint64_t flight_from;  /* ticks: the first of those in flight was started */
     uint64_t flight_else;  /* mpi_sum + own_sum then */
+    /* the MPI call that it is in, while `inside`: for whoever finds a thread that does not come back */
+    uint64_t called;       /* ticks: when it began */
+    uint64_t called_from;  /* where it returns to */
+    uint32_t calling;      /* the function's name: string */
+    int32_t calling_peer;  /* of a blocking message */
     uint32_t unentered;    /* 1: the innermost open one has no MRL_ENTER yet, because nothing has happened since */
     uint32_t in_flight;    /* operations started in this thread and not known to be complete */
     _Atomic uint32_t landed; /* of these, completed in other threads */

@@ -72,7 +72,25 @@ func FromProcess(p *event.Process) *Graph {
 	for _, t := range p.Threads() {
 		b.thread(t)
 	}
-	return b.finish()
+	stuck := b.stuck() // which may need modules that nothing else does
+	graph := b.finish()
+	graph.Stuck = stuck
+	return graph
+}
+
+// stuck are the calls that did not return, if the process did not end well.
+func (b *builder) stuck() (list []Stuck) {
+	for _, i := range b.p.Stuck() {
+		s := Stuck{Rank: b.rank, Thread: i.Thread, Main: i.Main, Name: i.Name, Peer: i.Peer}
+		if begin := b.p.Header().BeginTick; i.Tick > begin {
+			s.Ns = b.clock.Ns(i.Tick - begin)
+		}
+		if module, offset := b.p.ModuleAt(i.From); module >= 0 {
+			s.Site = b.code(uint32(module), offset)
+		}
+		list = append(list, s)
+	}
+	return list
 }
 
 type builder struct {

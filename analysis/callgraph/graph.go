@@ -126,6 +126,18 @@ type Module struct{ Key, Path, BuildID string }
 type Graph struct {
 	Nodes   []Node
 	Modules []Module
+	Stuck   []Stuck // of ranks that did not end through MPI_Finalize; they send their graphs to nobody, so it is never encoded
+}
+
+// Stuck is an MPI call that a thread was in when its process ended.
+type Stuck struct {
+	Rank   int32
+	Thread int
+	Main   bool
+	Name   string
+	Site   Code   // that it returns to; offset 0: not known
+	Ns     uint64 // after the beginning of the measurement
+	Peer   int32
 }
 
 // Find gives the node with this ID, or nil.

@@ -351,6 +351,10 @@ type thread struct {
 	overlapSum     uint64
 	flightFrom     uint64
 	flightElse     uint64
+	called         uint64
+	calledFrom     uint64
+	calling        uint32
+	callingPeer    int32
 	unentered      uint32
 	inFlight       uint32
 	landed, _      uint32

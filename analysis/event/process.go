@@ -165,6 +165,41 @@ func TextAt(stored []byte, at uint32) string {
 	return ""
 }
 
+// Inside is an MPI call that a thread has entered and not left.
+type Inside struct {
+	Thread int
+	Main   bool
+	Name   string
+	From   uint64 // address that it returns to
+	Tick   uint64 // when it was entered
+	Peer   int32  // rank in the communicator, or Any, ...
+}
+
+// Stuck are the calls that threads of a process were in when it ended, other than through MPI_Finalize.
+func (p *Process) Stuck() (list []Inside) {
+	if p.Header().State == Finalized {
+		return nil
+	}
+	for i, a := range p.threads {
+		if a == nil || a.t.inside == 0 || a.t.calling == 0 {
+			continue
+		}
+		t := a.t
+		list = append(list, Inside{i, t.mainThread != 0, p.String(t.calling), t.calledFrom, t.called, t.callingPeer})
+	}
+	return list
+}
+
+// ModuleAt is the module that holds an address, and the address as an offset there.
+func (p *Process) ModuleAt(address uint64) (index int, offset uint64) {
+	for i, m := range p.Modules() {
+		if address >= m.Low && address < m.High {
+			return i, address - m.Bias
+		}
+	}
+	return -1, 0
+}
+
 // Consume aggregates what the i-th thread's ring still holds.
 func (p *Process) Consume(i int) Status {
 	if i < 0 || i >= len(p.threads) || p.threads[i] == nil {

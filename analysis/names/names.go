@@ -53,6 +53,9 @@ func Of(g *callgraph.Graph, budget Budget) *Names {
 		}
 		places = append(places, place{g.Nodes[i].Site, site})
 	}
+	for _, s := range g.Stuck {
+		places = append(places, place{s.Site, site})
+	}
 	slices.SortFunc(places, func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.kind, b.kind))
 	})

@@ -44,6 +44,7 @@ type Run struct {
 	Models     []Model    `json:"models"`       // computational models that the program embodies, as it looks
 	Deeper     []Note     `json:"to_go_deeper"` // measurements that would take the diagnosis further
 	Conditions []Note     `json:"conditions"`   // circumstances that the figures must be read with
+	Stuck      []Stuck    `json:"stuck"`        // calls that ranks were in when they ended, unless through MPI_Finalize
 	NotSeen    []Note     `json:"not_seen"`     // what is missing from this file, and why
 
 	// What another tool, or the program through it, has reported.
@@ -240,6 +241,16 @@ type RankMetric struct {
 	Rank      int32   `json:"rank"`
 	Exclusive float64 `json:"exclusive"`
 	Inclusive float64 `json:"inclusive"`
+}
+
+// Stuck is an MPI call that a rank had entered and not left when it ended, or when it was looked at.
+type Stuck struct {
+	Rank    int32  `json:"rank"`
+	Thread  int    `json:"thread"`
+	Call    string `json:"call"`
+	Site    string `json:"site"`     // where it was called, for people; empty if that is not known
+	Peer    int32  `json:"peer"`     // of a blocking message: rank in the communicator, -1: any; otherwise negative
+	SinceNs uint64 `json:"since_ns"` // after the beginning
 }
 
 // Inlined is a function whose code the compiler has put into its caller's, and where it was called there.

@@ -144,11 +144,12 @@ func fortranWrapper(f Function) string {
 			statuses += " " + p
 		}
 	}
-	b.WriteString(views(f, before+statuses, done))
+	now := calling(f, "caller")
+	b.WriteString(views(f, before+statuses+" "+now, done))
 	if before != "" {
 		b.WriteString("    " + strings.TrimRight(before, "\n ") + "\n")
 	}
-	b.WriteString("    uint64_t start = mrl_start(t);\n")
+	b.WriteString("    uint64_t start = mrl_start(t);\n    " + now + "\n")
 	fmt.Fprintf(&b, "    call(%s);\n", strings.Join(passed, ", "))
 	b.WriteString("    uint64_t end = mrl_stop(t, start);\n    int rc = f_ierror ? *(const int *)f_ierror : 0;\n")
 	b.WriteString("    if (unlikely(rc)) {\n")

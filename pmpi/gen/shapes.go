@@ -217,6 +217,19 @@ func holdAll(count string) string {
 	return "int64_t n = (int)" + count + ";\n    struct mrl_scratch *held = mrl_hold_all(n, array_of_requests);\n"
 }
 
+// calling says which call the thread is in, and whom it may wait for.
+func calling(f Function, caller string) string {
+	peer := "MRL_NO_PEER"
+	if f.Start == Blocking {
+		for _, p := range []string{"dest", "source"} {
+			if f.Has(p) {
+				peer = "mrl_peer(" + p + ")"
+			}
+		}
+	}
+	return fmt.Sprintf("mrl_calling(t, MRL_FN_%s, %s, start, %s);", f.Name, caller, peer)
+}
+
 func wrapper(f Function) string {
 	s := shapes[f.Shape]
 	declared := make([]string, len(f.Params))
@@ -231,7 +244,7 @@ func wrapper(f Function) string {
 	if s.before != "" {
 		b.WriteString("    " + strings.TrimRight(s.before, "\n ") + "\n")
 	}
-	b.WriteString("    uint64_t start = mrl_start(t);\n")
+	b.WriteString("    uint64_t start = mrl_start(t);\n    " + calling(f, "MRL_CALLER") + "\n")
 	b.WriteString("    int rc = " + call + ";\n")
 	b.WriteString("    uint64_t end = mrl_stop(t, start);\n")
 	b.WriteString("    if (unlikely(rc)) {\n")

@@ -19,6 +19,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"marple/analysis"
+	"marple/analysis/event"
 	"marple/analysis/run"
 )
 
@@ -191,6 +193,32 @@ func start(t *testing.T, line []string) *exec.Cmd {
 
 // A rank is killed and the launcher lets the others go on. Open MPI's own MPI_Finalize then waits for ever, so
 // the report has to come before.
+// A run that hangs, and is killed: each rank is told in which call it was, of whom, since when and from where.
+func TestStuckCalls(t *testing.T) {
+	each(t, func(t *testing.T, mpi *library) {
+		program := mpi.compile(t, "deadlock", "-g")
+		directory := t.TempDir()
+		line := mpi.launch(2, artifact(t, "marple"), "exec", "--out", "run", program)
+		c := exec.Command(line[0], line[1:]...)
+		c.Dir = directory
+		require.NoError(t, c.Start())
+		var r *run.Run
+		require.Eventually(t, func() bool {
+			var err error
+			r, _, err = analysis.Recover(filepath.Join(directory, "run"), 0)
+			return err == nil && len(r.Stuck) == 2
+		}, time.Minute, 100*time.Millisecond)
+		require.NoError(t, c.Process.Signal(os.Interrupt))
+		_ = c.Wait()
+		assert.Equal(t, "MPI_Finalize", r.Stuck[0].Call)
+		assert.Equal(t, "deadlock.c:12 in main", r.Stuck[0].Site)
+		assert.Equal(t, "MPI_Recv", r.Stuck[1].Call)
+		assert.Equal(t, "deadlock.c:11 in main", r.Stuck[1].Site)
+		assert.EqualValues(t, event.Any, r.Stuck[1].Peer)
+		assert.Positive(t, r.Stuck[1].SinceNs)
+	})
+}
+
 func TestSurvivors(t *testing.T) {
 	openMPI.need(t)
 	program := openMPI.compile(t, "endings")
