@@ -112,14 +112,14 @@ func (x *replay) items(most int) []item {
 			list = append(list, one)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b item) int {
-		if a.call == b.call && a.arrive != b.arrive {
-			if a.arrive {
-				return -1
-			}
-			return 1
+	late := func(i *item) int { // in an operation one arrives before one waits
+		if i.arrive {
+			return 0
 		}
-		return cmp.Compare(a.call, b.call)
+		return 1
+	}
+	slices.SortFunc(list, func(a, b item) int {
+		return cmp.Or(cmp.Compare(a.call, b.call), late(&a)-late(&b), cmp.Compare(a.by, b.by), cmp.Compare(a.comm, b.comm), cmp.Compare(a.ordinal, b.ordinal))
 	})
 	return list[:min(len(list), most)]
 }
