@@ -111,7 +111,7 @@ static inline uint64_t describe(struct mrl_thread *t, const struct marple_value 
     return name | (uint64_t)flags[value->kind & 3] << 32;
 }
 
-static inline uint64_t write_values(struct mrl_thread *t, const struct marple_value *values, uint32_t count, uint32_t path, uint64_t at)
+static __attribute__((noinline)) uint64_t write_values(struct mrl_thread *t, const struct marple_value *values, uint32_t count, uint32_t path, uint64_t at)
 {
     for (uint32_t i = 0; i < count; i += 2) {
         uint64_t *word = mrl_slot(t, at++)->words;
@@ -137,11 +137,13 @@ static inline void end_leaf(struct mrl_thread *t, const struct mrl_open *open, u
     word[3] = MRL_WORD(open->path, 0, MRL_LEAF, first >> 32);
     if (unlikely(count > 1))
         at = write_values(t, values + 1, count - 1, open->path, at);
+    if (unlikely(mrl.counters))
+        at = mrl_write_counts(t, open->path, MRL_INVOCATION, at);
     mrl_pop(t, now);
     mrl_commit(t, at);
 }
 
-static void end_branch(struct mrl_thread *t, const struct mrl_open *open, const struct marple_value *values, uint32_t count)
+static __attribute__((noinline)) void end_branch(struct mrl_thread *t, const struct mrl_open *open, const struct marple_value *values, uint32_t count)
 {
     uint64_t now = mrl_start(t);
     mrl_pop(t, now);
@@ -159,7 +161,10 @@ static void end_branch(struct mrl_thread *t, const struct mrl_open *open, const 
     word[1] = (uint32_t)wall | mpi << 32;
     word[2] = (uint32_t)overlap | (own < UINT32_MAX ? own : UINT32_MAX) << 32;
     word[3] = MRL_WORD(open->path, 0, MRL_EXIT, MRL_INVOCATION);
-    mrl_commit(t, write_values(t, values, count, open->path, at));
+    at = write_values(t, values, count, open->path, at);
+    if (unlikely(mrl.counters))
+        at = mrl_write_counts(t, open->path, MRL_INVOCATION, at);
+    mrl_commit(t, at);
 }
 
 void mrl_invocation_end(uint64_t token, const struct marple_value *values, uint32_t count)
@@ -181,6 +186,8 @@ void mrl_invocation_end(uint64_t token, const struct marple_value *values, uint3
         t->values_lost += count - MARPLE_VALUES;
         count = MARPLE_VALUES;
     }
+    if (unlikely(mrl.counters))
+        mrl_count_to(t);
     struct mrl_open *open = &t->open[depth - 1];
     if (likely(t->unentered && !t->own_ticks && !t->in_flight)) {
         uint64_t now = mrl_now(), wall = now - open->enter;

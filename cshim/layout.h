@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define MRL_MAGIC "MARPLE\r\n"
-#define MRL_VERSION 4u
+#define MRL_VERSION 5u
 
 /* What a call does. The order is that of analysis/event; values are written to disk. */
 enum mrl_op {
@@ -81,6 +81,7 @@ enum mrl_kind {
     MRL_LEAF,      /* a region in which nothing happened, begun and ended in one record */
     MRL_VALUES,    /* of the invocation that has just ended: parameters and qualities */
     MRL_ATOMIC,    /* a value was reported: start; path is its node */
+    MRL_COUNTS,    /* of what has just ended: counters; path is 0 for the whole thread */
     MRL_KIND_COUNT
 };
 
@@ -180,6 +181,15 @@ struct mrl_values {
     uint16_t pad;
     uint8_t kind, flags;
 };
+/* Counts, of three counters from the one with index `first`; MRL_NOT_COUNTED where there are none. */
+#define MRL_NOT_COUNTED UINT64_MAX
+struct mrl_counts {
+    uint64_t values[3];
+    uint32_t path;
+    uint16_t first;
+    uint8_t kind, flags; /* MRL_INVOCATION: of an invocation that has a record of its own */
+};
+
 union mrl_slot {
     struct mrl_record record;
     struct mrl_before before;
@@ -190,6 +200,7 @@ union mrl_slot {
     struct mrl_invoked invoked;
     struct mrl_leaf leaf;
     struct mrl_values values;
+    struct mrl_counts counts;
     uint64_t words[4];
 };
 _Static_assert(sizeof(union mrl_slot) == 32, "a record is half a cache line");
@@ -203,6 +214,7 @@ MRL_SAME_KIND(mrl_completed);
 MRL_SAME_KIND(mrl_invoked);
 MRL_SAME_KIND(mrl_leaf);
 MRL_SAME_KIND(mrl_values);
+MRL_SAME_KIND(mrl_counts);
 
 /* The last word of a record, which says what it is. */
 #define MRL_WORD(path, comm, kind, flags) \
@@ -368,6 +380,7 @@ struct mrl_thread {
     uint64_t begin_tick;
     /* caches */
     struct mrl_paths *paths; /* path.h */
+    struct mrl_counting *counting; /* counter.c */
     struct mrl_open open[MRL_DEPTH];
     struct mrl_type types[MRL_TYPES];
     struct mrl_known comms[MRL_COMM_CACHE];
@@ -386,6 +399,9 @@ _Static_assert(MRL_ENTRIES_AT % 4096u == 0, "entries begin on a page");
 struct mrl_lost {
     uint64_t calls, ticks, bytes, pad;
 };
+
+#define MRL_COUNTERS 8u
+enum mrl_counter_source { MRL_NOWHERE, MRL_PAPI, MRL_PERF_EVENT, MRL_ACCOUNTED };
 
 enum mrl_state { MRL_RUNNING, MRL_FINALIZED, MRL_EXITED, MRL_ABORTED };
 enum mrl_clock_kind { MRL_CLOCK_TSC, MRL_CLOCK_MONOTONIC, MRL_CLOCK_EXTERNAL };
@@ -440,6 +456,11 @@ struct mrl_header {
     /* what did not fit */
     _Atomic uint64_t nodes_lost, comms_lost, strings_lost, members_lost, threads_lost, requests_lost;
     _Atomic uint64_t statuses_lost; /* completions whose status was not filled in: their bytes are not known */
+    _Atomic uint64_t threads_uncounted; /* threads that could not count all that is counted */
+    uint32_t counters[MRL_COUNTERS]; /* strings: what is counted */
+    uint8_t counter_sources[MRL_COUNTERS];
+    uint64_t counter_count;
+    char uncounted[1024]; /* what was asked for and is not counted, and why */
     char host_name[64], program[128], library[256], mpi_name[32];
     struct mrl_offset first_offset, last_offset; /* at the beginning, and at the end */
     char params[1024]; /* name=number,...: what the user says of the run */

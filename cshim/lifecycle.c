@@ -3,6 +3,7 @@
  * MPI_Init has returned, and mrl_end inside MPI_Finalize.
  */
 #include "core.h"
+#include "counter.h"
 #include "include/marple.h"
 #include "shim.h"
 
@@ -111,6 +112,7 @@ void mrl_record(struct mrl_instant before)
     h->first = h->last = mrl_instant_now();
     h->ticks_per_second = mrl_ticks_per_second(before, h->first);
     mrl.long_ticks = mrl.external ? UINT64_MAX : mrl_ns_to_ticks(LONG_NS);
+    mrl_counters_choose();
     mrl.started = true;
     struct mrl_thread *t = mrl_attach();
     if (!t)

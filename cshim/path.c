@@ -292,6 +292,8 @@ MRL_COLD struct mrl_path *mrl_path_walk(struct mrl_thread *t, uint64_t event, co
                                         const struct mrl_node *leaf)
 {
     uint64_t begin = mrl_now();
+    if (mrl.counters)
+        mrl_counters_pause(t);
     struct mrl_paths *p = t->paths;
     struct mrl_frame site = {0};
     struct mrl_node made = *leaf;
@@ -329,6 +331,8 @@ MRL_COLD struct mrl_path *mrl_path_walk(struct mrl_thread *t, uint64_t event, co
     path->fp_mask = p->walk.used_fp ? UINTPTR_MAX : 0;
     if (!p->walk.loose)
         path->key = (caller.pc & p->code_mask) | event << 48;
+    if (mrl.counters)
+        mrl_counters_resume(t);
     mrl_own(t, begin);
     return path;
 }

@@ -8,8 +8,10 @@
 #ifndef MRL_PATH_H
 #define MRL_PATH_H
 
-#include "shim.h"
+#include "counter.h"
 #include "unwind.h"
+
+#include <string.h>
 
 /* Where a function that called us goes on, and what its stack and frame pointers are then. */
 struct mrl_caller {
@@ -137,6 +139,41 @@ static inline struct mrl_open mrl_pop(struct mrl_thread *t, uint64_t now)
 
 /* region.c */
 const struct mrl_path *mrl_region_path(struct mrl_thread *t, const char *name, struct mrl_caller caller);
-bool mrl_open_node(struct mrl_thread *t, uint32_t node, const struct mrl_beginning *beginning, bool function);
+
+/* Opens a node. `beginning` says in what frames; a phase has none. False if it is nested too deeply to be recorded. */
+static inline __attribute__((always_inline)) bool
+mrl_open_node(struct mrl_thread *t, uint32_t node, const struct mrl_beginning *beginning, bool function)
+{
+    struct mrl_paths *p = t->paths;
+    uint32_t depth = t->depth;
+    if (unlikely(depth == MRL_DEPTH)) {
+        t->deep_regions++;
+        return false;
+    }
+    if (unlikely(mrl.counters) && !function)
+        mrl_count_from(t);
+    uint64_t now = mrl_start(t), mark = beginning ? beginning->mark : 0;
+    if (unlikely(p->marks[depth] != mark)) { /* which is a hash of them, or there are none */
+        if (mark)
+            memcpy(p->anchors[depth], beginning->anchors, sizeof p->anchors[0]);
+        else
+            memset(p->anchors[depth], 0, sizeof p->anchors[0]);
+        p->marks[depth] = mark;
+    }
+    p->functions[depth] = function ? beginning->name : NULL;
+    p->mark = mark;
+    struct mrl_open *open = &t->open[depth];
+    open->enter = now;
+    open->path = node;
+    open->outer = t->where;
+    t->depth = depth + 1;
+    t->where = node;
+    t->unentered = 1;
+    t->gap_from = now;
+    t->last_end = 0; /* so that the next event finds out, see mrl_start ... */
+    if (unlikely(mrl.external))
+        mrl_enter_late(t); /* ... which does not ask when time is not real */
+    return true;
+}
 
 #endif

@@ -8,34 +8,6 @@
 
 #include <string.h>
 
-/* Opens a node. `beginning` says in what frames; a phase has none. False if it is nested too deeply to be recorded. */
-bool mrl_open_node(struct mrl_thread *t, uint32_t node, const struct mrl_beginning *beginning, bool function)
-{
-    struct mrl_paths *p = t->paths;
-    if (t->depth == MRL_DEPTH) {
-        t->deep_regions++;
-        return false;
-    }
-    uint64_t now = mrl_start(t);
-    if (beginning)
-        memcpy(p->anchors[t->depth], beginning->anchors, sizeof p->anchors[0]);
-    else
-        memset(p->anchors[t->depth], 0, sizeof p->anchors[0]);
-    p->functions[t->depth] = function ? beginning->name : NULL;
-    p->mark = p->marks[t->depth] = beginning ? beginning->mark : 0;
-    struct mrl_open *open = &t->open[t->depth++];
-    open->enter = now;
-    open->path = node;
-    open->outer = t->where;
-    t->where = node;
-    t->unentered = 1;
-    t->gap_from = now;
-    t->last_end = 0; /* so that the next event finds out, see mrl_start ... */
-    if (unlikely(mrl.external))
-        mrl_enter_late(t); /* ... which does not ask when time is not real */
-    return true;
-}
-
 /* The record of what was opened last, because something else is to be recorded. */
 MRL_COLD void mrl_enter_late(struct mrl_thread *t)
 {
@@ -53,6 +25,9 @@ MRL_COLD void mrl_enter_late(struct mrl_thread *t)
 static void exit_top(struct mrl_thread *t)
 {
     t->cut_short += mrl_node_at(t->open[t->depth - 1].path)->kind == MRL_NODE_COMPONENT;
+    bool counted = unlikely(mrl.counters) && !t->paths->functions[t->depth - 1];
+    if (counted)
+        mrl_count_to(t);
     if (t->unentered && !t->own_ticks) {
         uint64_t now = mrl_now(), wall = now - t->open[t->depth - 1].enter;
         if (likely(wall <= mrl.long_ticks)) {
@@ -60,7 +35,7 @@ static void exit_top(struct mrl_thread *t)
             uint64_t at = mrl_head(t);
             mrl_slot(t, at)->leaf = (struct mrl_leaf){
                 .end = now, .duration = (uint32_t)wall, .path = open.path, .kind = MRL_LEAF, .flags = MRL_PLAIN};
-            mrl_commit(t, at + 1);
+            mrl_commit(t, counted ? mrl_write_counts(t, open.path, 0, at + 1) : at + 1);
             return;
         }
     }
@@ -72,7 +47,7 @@ static void exit_top(struct mrl_thread *t)
         mrl_slot(t, at++)->wide = (struct mrl_wide){.duration = duration, .kind = MRL_WIDE};
     mrl_slot(t, at++)->record = (struct mrl_record){
         .start = now, .duration = (uint32_t)duration, .path = open.path, .peer = MRL_NO_PEER, .kind = MRL_EXIT};
-    mrl_commit(t, at);
+    mrl_commit(t, counted ? mrl_write_counts(t, open.path, 0, at) : at);
 }
 
 const struct mrl_path *mrl_region_path(struct mrl_thread *t, const char *name, struct mrl_caller caller)
@@ -247,6 +222,8 @@ MRL_HOOK void __cyg_profile_func_exit(void *function, void *site)
 void mrl_close_regions(struct mrl_thread *t)
 {
     mrl_close_from(t, 0);
+    if (mrl.counters)
+        mrl_counters_total(t);
 }
 
 static int totals(struct marple_totals *out)

@@ -22,6 +22,11 @@ static pthread_key_t ending;
 static void thread_ended(void *block)
 {
     struct mrl_thread *t = block;
+    if (mrl.counters && mrl.pid == getpid()) {
+        if (mrl.on)
+            mrl_counters_total(t);
+        mrl_counters_end(t);
+    }
     mrl_self = NULL;
     t->inside = 0;
     atomic_store_explicit(&t->owned, 0, memory_order_release);
@@ -87,6 +92,8 @@ MRL_COLD struct mrl_thread *mrl_attach(void)
     t->unentered = 0;
     t->own_ticks = 0;
     t->os_tid = (uint64_t)syscall(SYS_gettid);
+    if (mrl.counters)
+        mrl_counters_begin(t);
     if (mrl.long_ticks != UINT64_MAX)
         mrl_cpu_begin(t);
     t->last_end = mrl_now();
@@ -189,12 +196,16 @@ MRL_COLD void mrl_flush(struct mrl_thread *t)
     uint64_t begin = mrl_now();
     struct mrl_shield shield;
     mrl_shield(&shield);
+    if (mrl.counters)
+        mrl_counters_pause(t);
     if (claim(t)) {
         if (!mrl_core_consume(t))
             spill(t);
         atomic_store(&t->consumer, 0);
     }
     mrl_unwind_refresh(); /* in case dlclose was called past us */
+    if (mrl.counters)
+        mrl_counters_resume(t);
     mrl_unshield(&shield);
     t->flush_at = moved(t) + MRL_RECORDS - MRL_RESERVE;
     mrl.header->last = mrl_instant_now();

@@ -66,7 +66,7 @@ func (c CommonClock) At(ticks uint64) int64 {
 // between events, so only their MPI calls and what lies inside their regions is charged.
 func FromProcess(p *event.Process) *Graph {
 	b := &builder{p: p, clock: ClockOf(p.Header()), rank: p.Header().Rank, nodes: map[ID]*Node{}, modules: map[string]Module{}}
-	b.table = p.Nodes()
+	b.table, b.counters = p.Nodes(), p.Counters()
 	b.paths = map[ID][]ID{}
 	b.nodes[Root] = &Node{ID: Root, Kind: KindRoot}
 	for _, t := range p.Threads() {
@@ -94,14 +94,15 @@ func (b *builder) stuck() (list []Stuck) {
 }
 
 type builder struct {
-	p       *event.Process
-	clock   Clock
-	rank    int32
-	table   []event.Node
-	paths   map[ID][]ID // per root, the ID of each node of the table; 0 where it is not made yet
-	nodes   map[ID]*Node
-	known   []Module // of the process's modules; without a key where it was not asked for
-	modules map[string]Module
+	p        *event.Process
+	clock    Clock
+	rank     int32
+	table    []event.Node
+	paths    map[ID][]ID // per root, the ID of each node of the table; 0 where it is not made yet
+	nodes    map[ID]*Node
+	counters []string
+	known    []Module // of the process's modules; without a key where it was not asked for
+	modules  map[string]Module
 }
 
 // add finds or makes a node.
@@ -262,6 +263,10 @@ func (b *builder) thread(t event.Thread) {
 		case event.EntryRegion:
 			n := b.path(root, e.Path())
 			n.Calls = n.Calls.Merge(b.stat(e))
+		case event.EntryCounter:
+			if i := e.Counter(); i < len(b.counters) {
+				b.count(b.path(root, e.Path()), b.counters[i], e)
+			}
 		}
 	}
 	// What came after the last event: nothing, if the program went through MPI_Finalize.
@@ -340,8 +345,47 @@ func (b *builder) isTest(e Edge) bool {
 	return e.Side == SideCall && b.nodes[e.Node].Op == event.OpTest
 }
 
+// count adds to what was counted on a path, which until finish is a sum.
+func (b *builder) count(n *Node, name string, e *event.Entry) {
+	sum := stat.Stat{N: e.N, Sum: e.Sum}
+	i, found := slices.BinarySearchFunc(n.Counters, name, func(c Counter, name string) int { return cmp.Compare(c.Name, name) })
+	if !found {
+		n.Counters = slices.Insert(n.Counters, i, Counter{Name: name})
+	}
+	c := &n.Counters[i]
+	c.Exclusive, c.Inclusive = c.Exclusive.Merge(sum), c.Inclusive.Merge(sum)
+}
+
+// finishCounters takes from each path what was counted below.
+func (b *builder) finishCounters() {
+	for _, n := range b.nodes {
+		if n.Kind == KindRoot || len(n.Counters) == 0 {
+			continue
+		}
+		above := b.nodes[n.Parent]
+		for above.Kind != KindRoot && len(above.Counters) == 0 {
+			above = b.nodes[above.Parent]
+		}
+		for _, c := range n.Counters {
+			for i := range above.Counters {
+				if x := &above.Counters[i]; x.Name == c.Name {
+					x.Exclusive.Sum -= min(x.Exclusive.Sum, c.Inclusive.Sum)
+				}
+			}
+		}
+	}
+	for _, n := range b.nodes {
+		for i := range n.Counters {
+			c := &n.Counters[i]
+			c.Ranks = []stat.Ranked{{Rank: b.rank, Value: c.Exclusive.Sum, Other: c.Inclusive.Sum, Count: c.Inclusive.N}}
+			c.Exclusive, c.Inclusive = stat.Of(c.Exclusive.Sum, b.rank), stat.Of(c.Inclusive.Sum, b.rank)
+		}
+	}
+}
+
 // finish turns sums into statistics over ranks with this rank as their only sample.
 func (b *builder) finish() *Graph {
+	b.finishCounters()
 	g := &Graph{Modules: slices.SortedFunc(maps.Values(b.modules), func(x, y Module) int { return cmp.Compare(x.Key, y.Key) })}
 	for _, n := range b.nodes {
 		g.Nodes = append(g.Nodes, *n)

@@ -85,6 +85,16 @@ type Node struct {
 	Runnable  uint64        // off the core though runnable: KindMPI within Exclusive, KindGap beside it
 	Blocked   uint64        // off the core and blocked, within Exclusive
 	Sizes     []Size        // KindMPI, by rising class
+	Counters  []Counter     // KindRegion, KindPhase, KindComponent: of their invocations; KindRoot: of threads; by name
+}
+
+// Counter is what one counter counted on a path, over ranks. What was counted below counts for the nearest path
+// above that has counters.
+type Counter struct {
+	Name      string
+	Exclusive stat.Stat
+	Inclusive stat.Stat
+	Ranks     []stat.Ranked // as of times
 }
 
 // Code is a place in machine code: an ELF virtual address in the module with this key of Graph.Modules. Code that

@@ -31,7 +31,14 @@ func mergeNodes(x, y Node, ranks int) Node {
 	x.Runnable += y.Runnable
 	x.Blocked += y.Blocked
 	x.Sizes = mergeSizes(x.Sizes, y.Sizes)
+	x.Counters = mergeCounters(x.Counters, y.Counters, ranks)
 	return x
+}
+
+func mergeCounters(a, b []Counter, ranks int) []Counter {
+	return stat.MergeSorted(a, b, func(x, y Counter) int { return cmp.Compare(x.Name, y.Name) }, func(x, y Counter) Counter {
+		return Counter{x.Name, x.Exclusive.Merge(y.Exclusive), x.Inclusive.Merge(y.Inclusive), stat.MergeTop(x.Ranks, y.Ranks, ranks)}
+	})
 }
 
 func mergeSizes(a, b []Size) []Size {

@@ -570,6 +570,8 @@ func (a *Aggregator) other(r *record) {
 		a.boundary(Edge(path)|edgeEnter, r.start)
 	case kindLeaf:
 		a.leaf(r)
+	case kindCounts:
+		a.counts(r)
 	case kindExit:
 		duration := max(uint64(r.duration), t.pending[wideDuration])
 		if r.what.flags()&flagInvocation != 0 {
@@ -623,6 +625,20 @@ func (a *Aggregator) leaf(r *record) {
 	e.add(uint64(r.duration))
 	if r.what.flags()&flagPlain == 0 {
 		a.ended++
+	}
+}
+
+// counts adds up counters.
+func (a *Aggregator) counts(r *record) {
+	for i, x := range [3]uint64{r.start, r.second(), r.third()} {
+		if x == notCounted {
+			continue
+		}
+		key := uint64(r.what.path()) | (uint64(r.what.comm())+uint64(i))<<32
+		// Different counters cannot share an entry.
+		if at := a.find(EntryCounter, key, 0); a.entries[at].key == key {
+			a.touch(at).add(x)
+		}
 	}
 }
 

@@ -95,7 +95,13 @@ func script(t *rapid.T, w *Writer, tw *ThreadWriter, m *reference) {
 				i.MPI, i.Overlap = i.Wall/2, i.Wall/3
 			}
 			for v := range rapid.IntRange(0, 5).Draw(t, "values") {
-				i.Values = append(i.Values, Value{w.String(fmt.Sprint("v", v)), v%2 == 1, v == 3, rapid.Uint64().Draw(t, "value")})
+				i.Values = append(i.Values, Value{Name: w.String(fmt.Sprint("v", v)), Real: v%2 == 1, Quality: v == 3, Bits: rapid.Uint64().Draw(t, "value")})
+			}
+			for c := range rapid.IntRange(0, 8).Draw(t, "counters") {
+				x := rapid.Uint64Range(0, 1<<62).Draw(t, "count")
+				i.Values = append(i.Values, Value{Name: uint32(c), Counter: true, Bits: x})
+				e, sq := m.entry(EntryCounter, uint64(node)|uint64(c)<<32, 0)
+				add(e, sq, x)
 			}
 			gap(Edge(node)|edgeExit, 0)
 			e, sq := m.entry(EntryRegion, uint64(node), 0)

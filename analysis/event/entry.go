@@ -9,12 +9,13 @@ import (
 type EntryKind uint8
 
 const (
-	EntryFree   EntryKind = iota
-	EntryCall             // calls on one path, in one communicator, with messages of one class of sizes
-	EntryGap              // times between the same two events
-	EntryPeer             // messages with one rank of a communicator, in one direction
-	EntryRegion           // invocations of a region or phase
-	EntryAtomic           // values reported under one name, in place of ticks
+	EntryFree    EntryKind = iota
+	EntryCall              // calls on one path, in one communicator, with messages of one class of sizes
+	EntryGap               // times between the same two events
+	EntryPeer              // messages with one rank of a communicator, in one direction
+	EntryRegion            // invocations of a region or phase
+	EntryAtomic            // values reported under one name, in place of ticks
+	EntryCounter           // what one counter counted in regions; on path 0 in whole threads
 )
 
 // Direction of an EntryPeer.
@@ -66,9 +67,9 @@ type Entry struct {
 	moves movement
 
 	N          uint64 // calls, gaps, messages or invocations
-	Sum        uint64 // ticks
-	SqLo, SqHi uint64 // 128-bit sum of squared ticks, but of gaps and messages
-	Min, Max   uint64 // ticks, likewise
+	Sum        uint64 // ticks, or what was counted
+	SqLo, SqHi uint64 // 128-bit sum of their squares, but of gaps and messages
+	Min, Max   uint64 // likewise
 
 	low, span uint32 // EntryCall: Class as a range of sizes; EntryRegion: low is the index of the gap within
 	Out, In   uint64 // bytes; EntryPeer: in Out
@@ -93,8 +94,11 @@ const (
 	oneBatch = kindMask + 1
 )
 
-// Path is the node of an EntryCall, EntryRegion or EntryAtomic.
+// Path is the node of an EntryCall, EntryRegion, EntryAtomic or EntryCounter.
 func (e *Entry) Path() uint32 { return uint32(e.key) }
+
+// Counter is which counter an EntryCounter is of.
+func (e *Entry) Counter() int { return int(e.key >> 32) }
 
 // Comm is the communicator of an EntryCall or EntryPeer.
 func (e *Entry) Comm() uint16 { return uint16(e.key >> 32) }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"unsafe"
 )
 
@@ -21,11 +22,12 @@ type Invocation struct {
 	Values  []Value
 }
 
-// Value is a parameter of an invocation, or a quality of its result.
+// Value is a parameter of an invocation, a quality of its result, or a counter.
 type Value struct {
-	Name    uint32 // string
+	Name    uint32 // string; of a counter its index
 	Real    bool
 	Quality bool
+	Counter bool
 	Bits    uint64
 }
 
@@ -58,6 +60,7 @@ func (v Value) flags(second bool) (f uint8) {
 //	kindLeaf          path, end - end before, wall, name, and the value if there is a name
 //	kindExit          path, end - end before, wall, mpi, overlap, own
 //	kindValues        twice: name, and the value if there is a name
+//	kindCounts        index of the first of three counters, and each counter's value + 1, or 0 if it has none
 //	kindWide          wall, mpi, overlap of the kindExit that follows
 //
 // Numbers are varints, signed ones for the difference and integer values; real values are eight bytes.
@@ -118,6 +121,14 @@ func (p *packed) batch(ring *[records]record, from, to uint64) []byte {
 			continue
 		}
 		switch kind {
+		case kindCounts:
+			if flags&flagInvocation != 0 {
+				at = p.byte(at, kindCounts<<4)
+				at = p.number(at, uint64(r.what.comm()))
+				for _, x := range [3]uint64{r.start, r.second(), r.third()} {
+					at = p.number(at, x+1)
+				}
+			}
 		case kindValues:
 			names := r.third()
 			at = p.byte(at, kindValues<<4|flags&15)
@@ -239,6 +250,14 @@ func (r *invocationReader) batch(body []byte) error {
 		kind, flags := r.rest[0]>>4, r.rest[0]&15
 		r.rest = r.rest[1:]
 		switch kind {
+		case kindCounts:
+			first := uint32(r.number())
+			for i := range uint32(3) {
+				if x := r.number(); x > 0 && r.have {
+					r.now.Values = append(r.now.Values, Value{Name: first + i, Counter: true, Bits: x - 1})
+				}
+			}
+			continue
 		case kindValues:
 			r.value(flags)
 			r.value(flags >> flagsOfValue)
@@ -276,9 +295,16 @@ func (r *invocationReader) batch(body []byte) error {
 	return nil
 }
 
-// Invoke records an invocation of a method, without anything inside of it, that ends at a tick.
+// Invoke records an invocation of a method, without anything inside of it, that ends at a tick. Counters come last
+// among its values, those from 0 on.
 func (t *ThreadWriter) Invoke(i Invocation) {
 	end := i.Start + i.Wall
+	values, counts := i.Values, []Value(nil)
+	if at := slices.IndexFunc(values, func(v Value) bool { return v.Counter }); at >= 0 {
+		values, counts = values[:at], values[at:]
+	}
+	i.Values = values
+	defer t.counts(i.Path, counts)
 	if i.MPI|i.Overlap == 0 && i.Wall>>32 == 0 {
 		r := record{start: end, duration: uint32(i.Wall), what: makeWhat(i.Path, 0, kindLeaf, 0)}
 		rest := i.Values
@@ -317,6 +343,18 @@ func (t *ThreadWriter) values(path uint32, values []Value) {
 		}
 		r := wordsRecord(kindValues, values[0].Bits, bits, names)
 		r.what = makeWhat(path, 0, kindValues, flags)
+		t.put(r)
+	}
+}
+
+func (t *ThreadWriter) counts(path uint32, values []Value) {
+	for first := 0; first < len(values); first += 3 {
+		x := [3]uint64{notCounted, notCounted, notCounted}
+		for i, v := range values[first:min(first+3, len(values))] {
+			x[i] = v.Bits
+		}
+		r := wordsRecord(kindCounts, x[0], x[1], x[2])
+		r.what = makeWhat(path, uint16(first), kindCounts, flagInvocation)
 		t.put(r)
 	}
 }

@@ -110,6 +110,7 @@ const (
 	kindLeaf
 	kindValues
 	kindAtomic
+	kindCounts
 )
 
 // Flags of records.
@@ -131,6 +132,12 @@ const (
 	flagsOfValue   = 2 // bits
 	flagPlain      = 16
 )
+
+// notCounted stands where a counter has no value.
+const notCounted = ^uint64(0)
+
+// CountersMost is how many counters a process reads.
+const CountersMost = 8
 
 // record is struct mrl_record; the other kinds share its size, and its last word but the path.
 type record struct {
@@ -281,6 +288,11 @@ type Header struct {
 	Strings, Nodes, Comms, Modules, Members, Threads                          uint32
 	NodesLost, CommsLost, StringsLost, MembersLost, ThreadsLost, RequestsLost uint64
 	StatusesLost                                                              uint64
+	ThreadsUncounted                                                          uint64
+	Counters                                                                  [CountersMost]uint32
+	CounterSources                                                            [CountersMost]uint8
+	CounterCount                                                              uint64
+	Uncounted                                                                 [1024]byte
 	HostName                                                                  [64]byte
 	Program                                                                   [128]byte
 	Library                                                                   [256]byte
@@ -291,7 +303,7 @@ type Header struct {
 
 const (
 	magic   = "MARPLE\r\n"
-	version = 4
+	version = 5
 
 	recordSize    = 32
 	stringsMax    = 1 << 20

@@ -136,6 +136,16 @@ func (p *Process) KeepInvocations(i int, file io.WriterAt, most uint64) {
 	}
 }
 
+// Counters are the names of what was counted.
+func (p *Process) Counters() []string {
+	h := p.Header()
+	names := make([]string, min(h.CounterCount, CountersMost))
+	for i := range names {
+		names[i] = p.String(h.Counters[i])
+	}
+	return names
+}
+
 // Strings and RawNodes are the tables that invocations refer to, as bytes.
 func (p *Process) Strings() []byte {
 	return p.mem[stringsAt : stringsAt+min(int(atomic.LoadUint32(&p.Header().Strings)), stringsMax)]

@@ -27,6 +27,7 @@ type Source struct {
 	Begin     uint64   `json:"begin"` // tick from which times count
 	Strings   []byte   `json:"strings"`
 	Nodes     []byte   `json:"nodes"`
+	Counters  []string `json:"counters,omitempty"`
 	Threads   []Thread `json:"threads"`
 
 	file   string // the rank's record file
@@ -102,7 +103,7 @@ func (t *Tail) WriteAt(data []byte, at int64) (int, error) {
 func FromProcess(p *event.Process, recordFile string, tails map[int]*Tail) *Source {
 	h := p.Header()
 	s := &Source{Rank: h.Rank, NsPerTick: callgraph.ClockOf(h).NsPerTick, Begin: h.BeginTick,
-		Strings: p.Strings(), Nodes: p.RawNodes(), file: recordFile}
+		Strings: p.Strings(), Nodes: p.RawNodes(), Counters: p.Counters(), file: recordFile}
 	for _, t := range p.Threads() {
 		if t.Kept > 0 {
 			s.Threads = append(s.Threads, Thread{t.Index, t.Kept, tails[t.Index]})

@@ -19,7 +19,7 @@ import (
 	"marple/analysis/run"
 )
 
-// MaxValues bounds how many different parameters and qualities a file has columns for.
+// MaxValues bounds how many different parameters, qualities and counters a file has columns for.
 const MaxValues = 1024
 
 // rowsTogether are held in memory until they are written.
@@ -100,9 +100,12 @@ func survey(sources []*Source) (*table, error) {
 
 // value finds, or makes, a value's column.
 func (t *table) value(s *Source, v event.Value) *value {
-	key := uint64(v.Name) << 1
-	if v.Quality {
+	key := uint64(v.Name) << 2
+	switch {
+	case v.Quality:
 		key |= 1
+	case v.Counter:
+		key |= 2
 	}
 	if column, ok := s.values[key]; ok {
 		return column
@@ -111,6 +114,10 @@ func (t *table) value(s *Source, v event.Value) *value {
 	switch {
 	case v.Quality:
 		name = qualityPrefix + name
+	case v.Counter:
+		if name = counterPrefix; int(v.Name) < len(s.Counters) {
+			name += s.Counters[v.Name]
+		}
 	case name == "", slices.Contains(names[:], name), strings.HasPrefix(name, qualityPrefix), strings.HasPrefix(name, counterPrefix):
 		name = parameterPrefix + name
 	}

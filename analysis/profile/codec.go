@@ -152,6 +152,11 @@ func (c *coder) profile(p *Profile) {
 	list(c, &p.Comms, comm)
 	list(c, &p.Peers, peer)
 	number(c, &p.Pairs)
+	list(c, &p.Counters, func(c *coder, x *Counter) {
+		c.text(&x.Name)
+		number(c, &x.Sources)
+	})
+	c.text(&p.Uncounted)
 	list(c, &p.Graph.Modules, func(c *coder, m *callgraph.Module) {
 		c.text(&m.Key)
 		c.text(&m.Path)
@@ -172,7 +177,7 @@ func (c *coder) profile(p *Profile) {
 
 func (l *Lost) fields() []*uint64 {
 	return []*uint64{&l.Paths, &l.Comms, &l.Strings, &l.Members, &l.Threads, &l.Requests, &l.Aggregates, &l.Records,
-		&l.DeepRegions, &l.BadExits, &l.InMPIHooks, &l.MPIOff, &l.Statuses, &l.Values, &l.CutShort, &l.Unkept, &l.UnknownPeers}
+		&l.DeepRegions, &l.BadExits, &l.InMPIHooks, &l.MPIOff, &l.Statuses, &l.Values, &l.CutShort, &l.Unkept, &l.Uncounted, &l.UnknownPeers}
 }
 
 func total(c *coder, t *Total) {
@@ -310,6 +315,12 @@ func node(c *coder, n *callgraph.Node) {
 	number(c, &n.Failed)
 	number(c, &n.Runnable)
 	number(c, &n.Blocked)
+	list(c, &n.Counters, func(c *coder, x *callgraph.Counter) {
+		c.text(&x.Name)
+		sample(c, &x.Exclusive)
+		sample(c, &x.Inclusive)
+		list(c, &x.Ranks, ranked)
+	})
 }
 
 // MaxMessage bounds what Gather accepts from another rank.

@@ -54,6 +54,9 @@ type Profile struct {
 
 	Atomics  []Atomic   // by name
 	Metadata []Metadata // by name
+
+	Counters  []Counter // by name
+	Uncounted string    // what was asked for and is not counted, and why
 }
 
 // Total is one rank's balance. Wall is Useful + MPI + OffCore + Paused + Own of the thread that called
@@ -80,6 +83,12 @@ type Total struct {
 	Invocations             uint64 // of components, that have ended
 	Sent, SentBytes         uint64 // messages, point to point
 	Received, ReceivedBytes uint64
+}
+
+// Counter is what was counted, on some rank at least.
+type Counter struct {
+	Name    string
+	Sources uint8 // bit set: PAPI, perf_event, the kernel's accounts of threads
 }
 
 // Host is a computer that ranks run on.
@@ -129,6 +138,7 @@ type Lost struct {
 	Values                                            uint64 // of invocations that had too many
 	CutShort                                          uint64 // invocations that ended with what they were in
 	Unkept                                            uint64 // invocations whose records found no room
+	Uncounted                                         uint64 // threads that could not count all that is counted
 	UnknownPeers                                      uint64 // messages whose peer has no rank in MPI_COMM_WORLD, or none we know
 }
 
@@ -181,6 +191,11 @@ func FromProcess(p *event.Process) *Profile {
 	profile.Lost.Members, profile.Lost.Threads, profile.Lost.Requests = h.MembersLost, h.ThreadsLost, h.RequestsLost
 	profile.Lost.Statuses, profile.Lost.MPIOff = h.StatusesLost, clock.Ns(unrecorded(h))
 	profile.reported(p)
+	profile.Lost.Uncounted = h.ThreadsUncounted
+	profile.Uncounted = text(h.Uncounted[:])
+	for i, name := range p.Counters() {
+		profile.Counters = mergeCounters(profile.Counters, []Counter{{name, 1 << (h.CounterSources[i] & 7) >> 1}})
+	}
 	total.Balance(&profile.Graph)
 	profile.Totals = []Total{total}
 	return profile
@@ -355,6 +370,11 @@ func (c *comms) pairs(rank int32) []Peer {
 	return list
 }
 
+func mergeCounters(a, b []Counter) []Counter {
+	return stat.MergeSorted(a, b, func(x, y Counter) int { return cmp.Compare(x.Name, y.Name) },
+		func(x, y Counter) Counter { return Counter{x.Name, x.Sources | y.Sources} })
+}
+
 // SortPeers puts a list into the order that Merge needs.
 func SortPeers(list []Peer) { slices.SortFunc(list, largestPeer) }
 
@@ -402,6 +422,7 @@ func Merge(a, b *Profile) *Profile {
 	m := &Profile{
 		World: max(a.World, b.World), Program: leastText(a.Program, b.Program), Library: leastText(a.Library, b.Library),
 		MPI: leastText(a.MPI, b.MPI), Params: leastText(a.Params, b.Params), Threads: max(a.Threads, b.Threads), Clocks: a.Clocks | b.Clocks,
+		Counters: mergeCounters(a.Counters, b.Counters), Uncounted: leastText(a.Uncounted, b.Uncounted),
 		Begun: min(a.Begun, b.Begun), Pairs: a.Pairs + b.Pairs, Lost: a.Lost.plus(b.Lost),
 	}
 	m.Families = stat.MergeSorted(a.Families, b.Families, strings.Compare, func(x, _ string) string { return x })

@@ -114,6 +114,9 @@ func (w *graphWriter) draw(n *run.Node, depth int, lead, own string) {
 		}
 		w.line("%s%s%s", numbers, visible(own), text)
 	}
+	for _, m := range n.Metrics {
+		w.line("%s%s  %s %s", strings.Repeat(" ", graphColumns), visible(lead), m.Name, words.Number(uint64(max(0, m.Inclusive))))
+	}
 	var shown []*run.Node
 	for _, c := range n.Children {
 		if w.o.keep(c, depth+1, w.whole) {

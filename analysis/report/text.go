@@ -45,6 +45,7 @@ func Text(r *run.Run, directory string) string {
 	w.sites()
 	w.communication()
 	w.reported()
+	w.counters()
 	w.selection()
 	w.foot(directory)
 	return w.String()
@@ -284,6 +285,17 @@ func (w *writer) communication() {
 	w.block("Messages     ", "             ", fmt.Sprintf("%s with %s between %s of ranks; most from rank %d to %d: %s in %s",
 		words.Number(messages), words.Size(float64(bytes)), words.Count(uint64(sending(w.r)), "pair", "pairs"), most.Rank, most.To,
 		words.Size(float64(most.SentBytes)), words.Count(most.Sent, "message", "messages")))
+}
+
+func (w *writer) counters() {
+	var parts []string
+	for _, c := range w.r.Counters {
+		parts = append(parts, fmt.Sprintf("%s %s (%s)", c.Name, words.Number(c.Sum), strings.Join(c.Sources, ", ")))
+	}
+	if len(parts) > 0 {
+		w.line("")
+		w.block("Counters     ", "             ", strings.Join(parts, ", "))
+	}
 }
 
 func sending(r *run.Run) int {

@@ -49,6 +49,7 @@ func New(p *profile.Profile, names Namer) *Run {
 	slices.SortFunc(r.Hosts, func(x, y Host) int { return cmp.Compare(x.Name, y.Name) })
 	b.balance(r)
 	r.CallGraph = b.graph()
+	r.Counters = b.counters()
 	r.Functions = b.functions(r.CoreTime())
 	r.Communicators = b.communicators()
 	b.peers(r)
@@ -68,6 +69,9 @@ func New(p *profile.Profile, names Namer) *Run {
 	r.Stuck = b.stuck()
 	r.Conditions = conditions(r)
 	r.NotSeen = b.notSeen(r)
+	if p.Uncounted != "" {
+		r.NotSeen = append(r.NotSeen, Note{"counters", "not counted: " + p.Uncounted, 0})
+	}
 	if wrong != nil {
 		r.NotSeen = append(r.NotSeen, Note{"params", fmt.Sprintf("the run's parameters could not be read: %v", wrong), 0})
 	}
@@ -201,6 +205,28 @@ func (b *builder) graph() []*Node {
 	return roots
 }
 
+func (b *builder) counters() (list []Counter) {
+	for _, c := range b.p.Counters {
+		one := Counter{Name: c.Name}
+		for i, source := range []string{"PAPI", "perf_event", "kernel"} {
+			if c.Sources&(1<<i) != 0 {
+				one.Sources = append(one.Sources, source)
+			}
+		}
+		for _, root := range []callgraph.ID{callgraph.Root, callgraph.Others} {
+			if n := b.p.Graph.Find(root); n != nil {
+				for _, counted := range n.Counters {
+					if counted.Name == c.Name {
+						one.Sum += counted.Inclusive.Sum
+					}
+				}
+			}
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
 // NodeID is how run.json names a call path.
 func NodeID(id callgraph.ID) string { return fmt.Sprintf("%016x", uint64(id)) }
 
@@ -212,6 +238,14 @@ func (b *builder) node(n *callgraph.Node) *Node {
 		out.PerRank = append(out.PerRank, RankTime{r.Rank, r.Value, r.Other, r.Count})
 	}
 	slices.SortFunc(out.PerRank, func(x, y RankTime) int { return cmp.Compare(x.Rank, y.Rank) })
+	for _, c := range n.Counters {
+		m := Metric{Name: c.Name, Exclusive: float64(c.Exclusive.Sum), Inclusive: float64(c.Inclusive.Sum)}
+		for _, r := range c.Ranks {
+			m.PerRank = append(m.PerRank, RankMetric{r.Rank, float64(r.Value), float64(r.Other)})
+		}
+		slices.SortFunc(m.PerRank, func(x, y RankMetric) int { return cmp.Compare(x.Rank, y.Rank) })
+		out.Metrics = append(out.Metrics, m)
+	}
 	if n.Calls.N > 0 {
 		calls := newStat(n.Calls)
 		out.Calls = &calls
@@ -610,6 +644,7 @@ func (b *builder) notSeen(r *Run) []Note {
 	add("peers-unknown", l.UnknownPeers, "%d messages went to or came from processes outside MPI_COMM_WORLD")
 	add("regions-deep", l.DeepRegions, "%d regions and functions were nested too deeply to be recorded")
 	add("regions-mismatched", l.BadExits, "%d region ends matched no open region")
+	add("threads-uncounted", l.Uncounted, "%d threads could not count all that was asked for")
 	add("invocations-cut-short", l.CutShort, "%d invocations of components ended with what they were in, or with the run, and are not recorded one by one")
 	add(invocationsUnkept, l.Unkept, "%d invocations of components found no room; they are in the call graph and not in "+InvocationsFile)
 	add("values-lost", l.Values, "%d parameters of invocations found no room")

@@ -54,6 +54,9 @@ type Run struct {
 	// Invocations is how many invocations of components have ended; each is a row of invocations.parquet.
 	Invocations uint64 `json:"invocations"`
 
+	// Counters are what was counted in threads as a whole; in call_graph it is per path.
+	Counters []Counter `json:"counters,omitempty"`
+
 	Core           Balance       `json:"core_time"`
 	PerRank        []RankBalance `json:"per_rank"`
 	Functions      []Function    `json:"functions"`
@@ -129,6 +132,13 @@ type Efficiency struct {
 	Replayed      float64 `json:"replayed"`
 	// CoreAvailability is the share of the time for which ranks had a core, or waited of their own accord.
 	CoreAvailability float64 `json:"core_availability"`
+}
+
+// Counter is something that was counted in all threads that were recorded.
+type Counter struct {
+	Name    string   `json:"name"`    // PAPI's
+	Sources []string `json:"sources"` // PAPI, perf_event, kernel: on different ranks they may differ
+	Sum     uint64   `json:"sum"`
 }
 
 // Function adds up the calls of one MPI function.

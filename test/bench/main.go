@@ -66,6 +66,9 @@ func main() {
 	if part("start") {
 		b.start()
 	}
+	if part("proxies") {
+		b.proxies()
+	}
 	if part("merge") {
 		mergeLevels()
 	}
