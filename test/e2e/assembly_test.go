@@ -3,6 +3,7 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -197,6 +198,84 @@ func TestShock(t *testing.T) {
 			root := slices.IndexFunc(c.Routines, func(x report.Routine) bool { return x.Component == "driver" })
 			require.InEpsilon(t, c.Routines[root].Inclusive, sum, 1e-9, "each time belongs to one routine")
 			require.Contains(t, c.Scaling, "unlikely to scale")
+			shockFigures(t, directory, test.named)
 		})
 	}
+}
+
+// shockFigures are what the thesis' figures 14 to 18 are drawn from. Both modes of the states' constructor have records for
+// each array size; all levels have times of message passing, before and after the mesh was spread anew.
+func shockFigures(t *testing.T, directory, solver string) {
+	t.Helper()
+	sizes := map[string]map[int64][2]float64{} // by component and array size: invocations, seconds
+	modes := map[int64][2]int{}
+	spread, levels := 0.0, [2]map[int64]float64{{}, {}}
+	rows := invocations(t, directory)
+	for _, row := range rows {
+		require.InDelta(t, row.Wall, row.MPI+row.Compute, 1e-12, "%+v", row)
+		require.GreaterOrEqual(t, row.Compute, 0.0)
+		if row.Q != nil {
+			if sizes[row.Component] == nil {
+				sizes[row.Component] = map[int64][2]float64{}
+			}
+			at := sizes[row.Component][*row.Q]
+			sizes[row.Component][*row.Q] = [2]float64{at[0] + 1, at[1] + row.Wall}
+		}
+		if row.Component == "sc" {
+			n := modes[*row.Q]
+			n[*row.Mode]++
+			modes[*row.Q] = n
+		}
+		if row.Method == "GC_regrid_above" {
+			spread = max(spread, row.Start) // the last one; then it is balanced
+		}
+	}
+	for q, n := range modes {
+		require.Equal(t, n[0], n[1], "array size %d", q)
+	}
+	for _, component := range []string{"sc", solver, "flux", "c", "cq"} {
+		require.GreaterOrEqual(t, len(sizes[component]), 3, component)
+	}
+	for _, row := range rows {
+		if row.Method == "GC_Synch" {
+			after := 0
+			if row.Start > spread {
+				after = 1
+			}
+			levels[after][*row.Level] += row.MPI
+		}
+	}
+	for _, times := range levels {
+		require.Len(t, times, 3)
+	}
+}
+
+// Time alone speaks for the equilibrium flux method, as in the thesis; who wants Sod's problem solved more accurately
+// than it can takes Godunov's. Costs are fitted to the invocations of two runs, accuracies are measured.
+func TestShockChoice(t *testing.T) {
+	openMPI.need(t)
+	a := openMPI.shockAssembly(t, true)
+	do := func(line ...string) string {
+		t.Helper()
+		r := command{directory: a.directory}.run(t, append([]string{artifact(t, "marple")}, line...)...)
+		require.Zero(t, r.code, r.stderr)
+		return r.stdout
+	}
+	accuracy := map[string]float64{}
+	var plan strings.Builder
+	plan.WriteString("qualities: {accuracy: {rule: min}}\nfamilies:\n  flux:\n    components: [efm]\n    implementations:\n")
+	for _, one := range [][2]string{{"efm", "EFMFlux"}, {"godunov", "GodunovFlux"}} {
+		name, class := one[0], one[1]
+		accuracy[name] = 1 - a.solve(t, 1, hydro(class, "problem sod", "time 0.8", "width 64", "height 16", "levels 1"))["error"]
+		w := hydro(class, "width 64", "height 16", "time 0.12")
+		r := openMPI.under(t, command{directory: a.directory}, 1, a.path(name), a.script(t, w.lines(true)...))
+		require.Zero(t, r.code, r.stderr)
+		do("fit", a.path(name), "--response", "compute", "--param", "q", "--average-modes", "--name", name, "-o", a.path(name+".json"))
+		fmt.Fprintf(&plan, "      %s: {model: {file: %s.json, name: %s.compute}, class: %s, qualities: {accuracy: %.4f}}\n", name, name, name, class, accuracy[name])
+	}
+	require.Greater(t, accuracy["godunov"], accuracy["efm"])
+	require.NoError(t, os.WriteFile(a.path("families.yaml"), []byte(plan.String()), 0o600))
+	require.Regexp(t, `(?m)^flux +efm\b`, do("select", a.path("efm"), "--families", a.path("families.yaml")))
+	limit := fmt.Sprintf("accuracy>=%.4f", (accuracy["efm"]+accuracy["godunov"])/2)
+	require.Regexp(t, `(?m)^flux +godunov\b`, do("select", a.path("efm"), "--families", a.path("families.yaml"), "--limit", limit))
 }

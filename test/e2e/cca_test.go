@@ -37,15 +37,21 @@ func (m *library) cxx(t *testing.T, out string, arguments ...string) {
 
 // An assembly is a directory with the framework, libraries of components, and scripts.
 type assembly struct {
-	mpi       *library
-	directory string
+	mpi              *library
+	directory, ccafe string
 }
+
+// frameworks are those that are built, by MPI library: tests do not run at the same time.
+var frameworks = map[string]string{}
 
 func (m *library) framework(t *testing.T) *assembly {
 	t.Helper()
-	a := &assembly{m, t.TempDir()}
-	m.cxx(t, a.path("ccafe"), "-rdynamic", cca("framework.cpp"), cca("main.cpp"))
-	return a
+	if frameworks[m.name] == "" {
+		out := filepath.Join(counters.directory, "ccafe-"+m.cc)
+		m.cxx(t, out, "-rdynamic", cca("framework.cpp"), cca("main.cpp"))
+		frameworks[m.name] = out
+	}
+	return &assembly{m, t.TempDir(), frameworks[m.name]}
 }
 
 func (a *assembly) path(name string) string { return filepath.Join(a.directory, name) }
@@ -66,7 +72,7 @@ func (a *assembly) script(t *testing.T, lines ...string) []string {
 	t.Helper()
 	text := strings.Join(slices.Concat([]string{"#!ccaffeine bootstrap file.", "path set " + a.directory}, lines, []string{"bye", ""}), "\n")
 	require.NoError(t, os.WriteFile(a.path("assembly.rc"), []byte(text), 0o600))
-	return []string{a.path("ccafe"), "--ccafe-rc", "assembly.rc"}
+	return []string{a.ccafe, "--ccafe-rc", "assembly.rc"}
 }
 
 // create loads classes and makes an instance of each: "CLASS INSTANCE".
@@ -176,7 +182,7 @@ func TestFrameworkErrors(t *testing.T) {
 	require.Contains(t, one(connected, "parameters c parameters x -1", "go c go").stderr, "go: c go returned 3\n")
 	require.Contains(t, one(connected, "parameters c parameters keep 1", "go c go", "disconnect c number d number").stderr,
 		"disconnect: c's port number is in use\n")
-	r := mock.bare(t, command{directory: a.directory}, 2, a.path("ccafe"), "none.rc")
+	r := mock.bare(t, command{directory: a.directory}, 2, a.ccafe, "none.rc")
 	require.Equal(t, 2, r.code)
 	require.Equal(t, "ccafe: cannot read none.rc: No such file or directory\n", r.stderr)
 }
