@@ -287,3 +287,44 @@ func compareAccount(t *testing.T, account string, rows []invocation) {
 	require.Equal(t, map[string]int{"Driver.go": 1, "Worker.sleep": 12, "Worker.fail": 3, "Worker.many": 30000}, counts)
 	require.Len(t, threads, 3)
 }
+
+// A component of which there is a stripped library and a header is measured through its proxy, what it does in MPI
+// included.
+func TestComponentWithoutSource(t *testing.T) {
+	mock.need(t)
+	for _, tool := range []string{"g++", "strip", "clang"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			missing(t, tool)
+		}
+	}
+	directory := t.TempDir()
+	marple, hidden, lib := artifact(t, "marple"), apps("hidden"), filepath.Join(build, "mock", "lib")
+	do := func(line ...string) {
+		t.Helper()
+		c := exec.Command(line[0], line[1:]...)
+		c.Dir = directory
+		out, err := c.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	gxx := func(arguments ...string) {
+		t.Helper()
+		do(append([]string{"g++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-I" + filepath.Join(build, "mock", "include"), "-I" + hidden, "-I.",
+			"-I" + filepath.Join(top, "cshim", "include"), "-L.", "-L" + lib, "-Wl,-rpath," + directory + ":" + lib}, arguments...)...)
+	}
+	gxx("-shared", "-fPIC", filepath.Join(hidden, "component.cpp"), "-o", "libsolver.so", "-lmpi_abi", "-ldl")
+	do("strip", "--strip-all", "libsolver.so")
+	do(marple, "proxygen", filepath.Join(hidden, "solver.hpp"), "--port", "vendor::Solver", "-o", "solver_proxy.hpp")
+	gxx(filepath.Join(hidden, "main.cpp"), "-o", "program", "-lsolver", "-lmpi_abi", "-ldl")
+	r := command{directory: directory}.run(t, mock.tool("mpirun"), "-n", "2", "--virtual", marple, "exec", "--clock", "external", "--out", "run", "--", "./program")
+	require.Zero(t, r.code, r.stderr)
+	_, rows := readInvocations(t, filepath.Join(directory, "run"))
+	addsUp(t, rows)
+	require.Len(t, rows, 2*3)
+	for k, i := range rows {
+		require.Equal(t, "Solver.solve", i.name())
+		require.EqualValues(t, 1+k%3, i["n"])
+		require.EqualValues(t, 10, i["start.size"])
+		require.EqualValues(t, 1000*(1+k%3), i.ns("compute"))
+		require.EqualValues(t, 1000, i.ns("mpi")) // the latency of a barrier to which all come at once
+	}
+}
