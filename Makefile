@@ -26,7 +26,7 @@ OBJECTS := $(SHIM_C:%.c=$(BUILD)/obj/%.o) $(PMPI_C:%.c=$(BUILD)/obj/%.o) $(GEN_C
 HEADERS := $(wildcard cshim/*.h cshim/include/*.h pmpi/*.h) $(GEN)/settings.gen.h $(GEN)/functions.gen.h
 SHIM_FLAGS = -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -ftls-model=initial-exec $(WARN) $(CFLAGS) -I$(GEN) -Icshim -Ipmpi
 
-GO_SOURCES := $(shell find analysis bridge cmd -name '*.go' -not -name '*_test.go') go.mod go.sum analysis/run/schema.json analysis/model/schema.json
+GO_SOURCES := $(shell find analysis bridge cmd -name '*.go' -not -name '*_test.go') go.mod go.sum analysis/run/schema.json analysis/model/schema.json analysis/compare/schema.json
 GO_C       := cshim/core.h
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
@@ -119,10 +119,12 @@ bench: build
 	go test -run '^$$' -bench Large -count 3 ./analysis/page
 	go test -run '^$$' -bench 'Recognizer|Feed' -count 5 ./analysis/diagnosis ./analysis/pattern
 	go test -run '^$$' -bench 'Diagnose|Find|Load' -benchtime 3x ./analysis/diagnosis
+	go test -run '^$$' -bench 'Trials' -benchtime 5x ./analysis/store
 
 schema:
 	go run ./analysis/run/schemagen ./analysis/run analysis/run/schema.json
 	go run ./analysis/run/schemagen ./analysis/model analysis/model/schema.json
+	go run ./analysis/run/schemagen ./analysis/compare analysis/compare/schema.json
 
 # Everything finds the rest by its own place, so the tree can be moved.
 PREFIX  ?= /usr/local

@@ -6,7 +6,7 @@ set -u
 packages="gcc g++ gfortran make openmpi-bin libopenmpi-dev mpich libmpich-dev scalapack-mpi-test hpcc lammps lammps-examples
 chromium pkg-config environment-modules lua5.3 mandoc zsh fish
 clang binutils llvm libclang-rt-14-dev valgrind util-linux python3-mpi4py mplrs tree-ppuzzle libpapi-dev castxml libleveldb-dev libxerces-c-dev
-libopen-trace-format2-dev otf2-tools"
+libopen-trace-format2-dev otf2-tools postgresql"
 
 # Another reader of Parquet files, to compare with.
 if command -v npm >/dev/null && ! [ -d build/node/node_modules/hyparquet ]; then

@@ -36,11 +36,79 @@ func OfFunctions(r *run.Run) []*Series {
 // quantities of a call path in a run: mean seconds per rank.
 var quantities = []string{"time", "mpi", "compute"}
 
-// OfRuns gives, for each call path that takes at least a share of the time, how its time per rank depends on
-// the runs' parameters: all of it, and its parts inside and outside MPI. Parameters are the number of ranks and
-// what was recorded with the runs; those that are the same in all runs are left out unless chosen.
+// Runs are measured runs as far as series go, whether they were in directories or in a database.
+type Runs struct {
+	Paths  []Path
+	Points []Point
+}
+
+// Path is a call path.
+type Path struct {
+	Name string // the names from the root, with " > " between them
+	MPI  bool   // it ends in an MPI call
+}
+
+// Point is one run.
+type Point struct {
+	Ranks, Measured int
+	Parameters      map[string]float64
+	Total           uint64 // core time of the main call tree, ns
+	Times           []Time // each path at most once
+}
+
+// Time is what a run spent on a call path, and the part of it inside MPI, in ns of core time.
+type Time struct {
+	Path    int // in Runs.Paths
+	Ns, MPI uint64
+}
+
+// Separator stands between the names of a call path.
+const Separator = " > "
+
+// Collect takes from runs what series are made of. Calls of the same name from one place in the call graph count as
+// one path, on whichever line they stand: lines move when a program is changed.
+func Collect(runs []*run.Run) *Runs {
+	all := &Runs{}
+	index := map[string]int{}
+	for _, r := range runs {
+		p := point(r)
+		if root := r.Root(); root != nil {
+			p.Total = root.Inclusive.Sum
+		}
+		at := map[int]int{} // in p.Times
+		for _, root := range r.CallGraph {
+			visit(root, "", func(path string, n *run.Node, mpi uint64) {
+				i, known := index[path]
+				if !known {
+					i = len(all.Paths)
+					index[path] = i
+					all.Paths = append(all.Paths, Path{path, n.Kind == callgraph.KindMPI.String()})
+				}
+				t, seen := at[i]
+				if !seen {
+					t = len(p.Times)
+					at[i] = t
+					p.Times = append(p.Times, Time{Path: i})
+				}
+				p.Times[t].Ns += n.Inclusive.Sum
+				p.Times[t].MPI += mpi
+			})
+		}
+		all.Points = append(all.Points, p)
+	}
+	return all
+}
+
+// OfRuns is Series of runs that are at hand.
 func OfRuns(runs []*run.Run, least float64, choice Choice) ([]*Series, error) {
-	parameters, err := Parameters(runs, choice.Parameters)
+	return Collect(runs).Series(least, choice)
+}
+
+// Series gives, for each call path that takes at least a share of the time in some run, how its time per rank depends
+// on the runs' parameters: all of it, and its parts inside and outside MPI. Parameters are the number of ranks and
+// what was recorded with the runs; those that are the same in all runs are left out unless chosen.
+func (r *Runs) Series(least float64, choice Choice) ([]*Series, error) {
+	parameters, err := r.parameters(choice.Parameters)
 	if err != nil {
 		return nil, err
 	}
@@ -53,49 +121,46 @@ func OfRuns(runs []*run.Run, least float64, choice Choice) ([]*Series, error) {
 			return nil, unknown("quantity", name, quantities)
 		}
 	}
-	found := map[string]*Series{}
-	share := map[string]float64{}
-	var order []string
-	for _, r := range runs {
-		x := make([]float64, len(parameters))
-		for i, name := range parameters {
-			x[i], _ = Parameter(r, name)
-		}
-		total := 0.0
-		if root := r.Root(); root != nil {
-			total = float64(root.Inclusive.Sum)
-		}
-		for _, root := range r.CallGraph {
-			visit(root, "", func(path string, n *run.Node, mpi uint64) {
-				if total > 0 {
-					share[path] = max(share[path], float64(n.Inclusive.Sum)/total)
-				}
-				seconds := map[string]float64{"time": float64(n.Inclusive.Sum), "mpi": float64(mpi), "compute": float64(n.Inclusive.Sum - min(mpi, n.Inclusive.Sum))}
-				for _, response := range responses {
-					if n.Kind == callgraph.KindMPI.String() && response != "time" || response != "time" && mpi == 0 {
-						continue // the same as its time, or nothing
-					}
-					key := path + "\x00" + response
-					s := found[key]
-					if s == nil {
-						s = &Series{Name: path, Response: response, Unit: "s", Parameters: parameters}
-						found[key] = s
-						order = append(order, key)
-					}
-					s.X = append(s.X, x)
-					s.Y = append(s.Y, seconds[response]/1e9/float64(max(r.Measured, 1)))
-				}
-			})
+	share := make([]float64, len(r.Paths))
+	inside := make([]bool, len(r.Paths)) // something of it is MPI, in some run
+	for _, p := range r.Points {
+		for _, t := range p.Times {
+			share[t.Path] = max(share[t.Path], float64(t.Ns)/float64(max(p.Total, 1)))
+			inside[t.Path] = inside[t.Path] || t.MPI > 0
 		}
 	}
-	slices.SortStableFunc(order, func(a, b string) int { // most time first, callers before those they call
-		x, y := found[a].Name, found[b].Name
-		return cmp.Or(cmp.Compare(share[y], share[x]), cmp.Compare(len(x), len(y)))
+	found := make([][]*Series, len(r.Paths))
+	var order []int // of paths: most time first, callers before those they call
+	for i, path := range r.Paths {
+		if share[i] < least {
+			continue
+		}
+		order = append(order, i)
+		for _, response := range responses {
+			if response == "time" || inside[i] && !path.MPI { // else it would be the same as its time, or nothing
+				found[i] = append(found[i], &Series{Name: path.Name, Response: response, Unit: "s", Parameters: parameters})
+			}
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(share[b], share[a]), cmp.Compare(len(r.Paths[a].Name), len(r.Paths[b].Name)))
 	})
+	for _, p := range r.Points {
+		x := make([]float64, len(parameters))
+		for i, name := range parameters {
+			x[i], _ = p.parameter(name)
+		}
+		for _, t := range p.Times {
+			for _, s := range found[t.Path] {
+				s.X = append(s.X, x)
+				s.Y = append(s.Y, t.quantity(s.Response)/1e9/float64(max(p.Measured, 1)))
+			}
+		}
+	}
 	var list []*Series
-	for _, key := range order {
-		if s := found[key]; share[s.Name] >= least {
-			if missing := len(runs) - len(s.Y); missing > 0 {
+	for _, i := range order {
+		for _, s := range found[i] {
+			if missing := len(r.Points) - len(s.Y); missing > 0 {
 				s.LeftOut = append(s.LeftOut, LeftOut{"the run has no such call path", missing, ""})
 			}
 			list = append(list, s)
@@ -104,12 +169,22 @@ func OfRuns(runs []*run.Run, least float64, choice Choice) ([]*Series, error) {
 	return list, nil
 }
 
+func (t Time) quantity(response string) float64 {
+	switch response {
+	case "mpi":
+		return float64(t.MPI)
+	case "compute":
+		return float64(t.Ns - min(t.MPI, t.Ns))
+	}
+	return float64(t.Ns)
+}
+
 // visit walks call paths, children before parents, with the time that is spent in MPI below each. Gaps between
 // calls are no paths of their own.
 func visit(n *run.Node, above string, tell func(path string, n *run.Node, mpi uint64)) (mpi uint64) {
 	path := n.Name
 	if above != "" {
-		path = above + " > " + n.Name
+		path = above + Separator + n.Name
 	}
 	if n.Kind == callgraph.KindMPI.String() {
 		mpi = n.Inclusive.Sum
@@ -117,28 +192,52 @@ func visit(n *run.Node, above string, tell func(path string, n *run.Node, mpi ui
 	for _, c := range n.Children {
 		mpi += visit(c, path, tell)
 	}
-	switch n.Kind {
-	case callgraph.KindGap.String(), callgraph.KindOffCore.String(), callgraph.KindOwn.String():
-		return mpi
+	if IsPath(n.Kind) {
+		tell(path, n, mpi)
 	}
-	tell(path, n, mpi)
 	return mpi
+}
+
+// IsPath tells whether nodes of a kind are call paths. Others say what time was spent on between calls.
+func IsPath(kind string) bool {
+	switch kind {
+	case callgraph.KindGap.String(), callgraph.KindOffCore.String(), callgraph.KindOwn.String():
+		return false
+	}
+	return true
 }
 
 // Parameter is the value of a run's parameter, if it has one.
 func Parameter(r *run.Run, name string) (float64, bool) {
-	if name == Ranks {
-		return float64(r.Ranks), true
-	}
-	v, ok := r.Parameters[name]
-	return v, ok
+	return point(r).parameter(name)
 }
 
 // Parameters are the chosen parameters, or all that differ between runs.
 func Parameters(runs []*run.Run, chosen []string) ([]string, error) {
-	known := []string{Ranks}
+	all := &Runs{}
 	for _, r := range runs {
-		for name := range r.Parameters {
+		all.Points = append(all.Points, point(r))
+	}
+	return all.parameters(chosen)
+}
+
+func point(r *run.Run) Point {
+	return Point{Ranks: r.Ranks, Measured: r.Measured, Parameters: r.Parameters}
+}
+
+func (p Point) parameter(name string) (float64, bool) {
+	if name == Ranks {
+		return float64(p.Ranks), true
+	}
+	v, ok := p.Parameters[name]
+	return v, ok
+}
+
+// parameters are the chosen ones, or all that differ between runs.
+func (r *Runs) parameters(chosen []string) ([]string, error) {
+	known := []string{Ranks}
+	for _, p := range r.Points {
+		for name := range p.Parameters {
 			if !slices.Contains(known, name) {
 				known = append(known, name)
 			}
@@ -150,8 +249,8 @@ func Parameters(runs []*run.Run, chosen []string) ([]string, error) {
 			if !slices.Contains(known, name) {
 				return nil, unknown("parameter", name, known)
 			}
-			for _, r := range runs {
-				if _, ok := Parameter(r, name); !ok {
+			for _, p := range r.Points {
+				if _, ok := p.parameter(name); !ok {
 					return nil, fmt.Errorf("not all runs have a value of %s; record it with: marple exec --params %s=VALUE", name, name)
 				}
 			}
@@ -161,13 +260,18 @@ func Parameters(runs []*run.Run, chosen []string) ([]string, error) {
 	var differing []string
 	for _, name := range known {
 		seen := map[float64]bool{}
-		for _, r := range runs {
-			if v, ok := Parameter(r, name); ok {
+		all := true
+		for _, p := range r.Points {
+			v, ok := p.parameter(name)
+			if ok {
 				seen[v] = true
 			}
+			all = all && ok
 		}
-		_, all := Parameter(runs[0], name)
-		if len(seen) > 1 && all {
+		switch {
+		case len(seen) > 1 && !all:
+			return nil, fmt.Errorf("some runs have no value of %s, in which the others differ; leave those runs out, or choose parameters (marple fit --param)", name)
+		case len(seen) > 1:
 			differing = append(differing, name)
 		}
 	}

@@ -79,6 +79,33 @@ func TestAPathThatSomeRunsLack(t *testing.T) {
 	require.Equal(t, []series.LeftOut{{Why: "the run has no such call path", Count: 1}}, s.LeftOut)
 }
 
+// Two calls in one function are one path, and a run in which nothing of a path is MPI has a sample nevertheless.
+func TestPathsOfTheSameName(t *testing.T) {
+	twice := func(ranks int) *run.Run {
+		return analysistest.Run(ranks, ranks, func(r *analysistest.Rank) {
+			r.Region("solve", func() {
+				r.Compute(uint64(ranks) * ms)
+				if ranks > 1 {
+					r.Barrier(5, ms)
+					r.Barrier(6, 2*ms)
+				}
+			})
+		})
+	}
+	runs := []*run.Run{twice(1), twice(2), twice(4)}
+	list, err := series.OfRuns(runs, 0.01, series.Choice{})
+	require.NoError(t, err)
+	solve := runs[0].Root().Name + " > main > solve"
+	barrier := find(t, list, solve+" > MPI_Barrier", "time")
+	require.Equal(t, [][]float64{{2}, {4}}, barrier.X)
+	require.InDeltaSlice(t, []float64{0.003, 0.003}, barrier.Y, 1e-12)
+	require.InDeltaSlice(t, []float64{0, 0.003, 0.003}, find(t, list, solve, "mpi").Y, 1e-12)
+
+	runs[0].Parameters, runs[1].Parameters = map[string]float64{"n": 1}, map[string]float64{"n": 2}
+	_, err = series.OfRuns(runs, 0, series.Choice{})
+	require.EqualError(t, err, "some runs have no value of n, in which the others differ; leave those runs out, or choose parameters (marple fit --param)")
+}
+
 func TestSeriesOfFunctions(t *testing.T) {
 	r := &run.Run{Functions: []run.Function{
 		{Name: "MPI_Send", Sizes: []run.Size{{Below: 16, Calls: 4, Ns: 4000, Bytes: 40}, {Below: 1024, Calls: 2, Ns: 6000, Bytes: 2000}, {Below: 1}}},

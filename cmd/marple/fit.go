@@ -21,6 +21,7 @@ import (
 	"marple/analysis/run"
 	"marple/analysis/series"
 	"marple/analysis/setting"
+	"marple/analysis/store"
 )
 
 // fitFlags are what the user asks for.
@@ -28,7 +29,8 @@ type fitFlags struct {
 	format, model, out, plot, name, family, form, machine string
 	responses, parameters, by, predict                    []string
 	confidence, least                                     float64
-	averageModes, negative, details                       bool
+	trials                                                []*store.Trial // that the series are of
+	averageModes, negative, details, save                 bool
 }
 
 func fitCommand() *cobra.Command {
@@ -42,6 +44,8 @@ func fitCommand() *cobra.Command {
                      by message size
     RUN RUN ...      runs that differ in the number of ranks, or in parameters that were
                      recorded with marple exec --params n=1000: its call paths
+    db:SELECTION     the same, of trials in the database: db:3,5,8-10, db:app/experiment,
+                     'db:ranks >= 8' (see marple db)
 
 or, with --model FILE instead of a source, a model file that was written with -o or by hand.
 
@@ -76,6 +80,8 @@ min, max, floor, ceil, if(condition, then, else), parameters and machine paramet
 	fl.BoolVar(&f.averageModes, "average-modes", false, "one model even where samples fall into several modes")
 	fl.BoolVar(&f.negative, "negative", false, "take negative responses as they are (preset: leave them out)")
 	fl.BoolVar(&f.details, "details", false, "show all details of many models")
+	fl.BoolVar(&f.save, "save", false, "keep the models of db:SELECTION in the database, with the trials' experiment")
+	database(c, false)
 	schema := fl.Bool("schema", false, "print the JSON Schema of --format json and of model files")
 	c.Args = func(_ *cobra.Command, arguments []string) error {
 		switch {
@@ -86,6 +92,8 @@ min, max, floor, ceil, if(condition, then, else), parameters and machine paramet
 			return usage("fit: expected a CSV file or run directories, or --model FILE")
 		case f.machine != "" && f.model == "":
 			return usage("--machine: expected together with --model")
+		case f.save && (len(arguments) != 1 || !strings.HasPrefix(arguments[0], fromDatabase)):
+			return usage("--save: expected together with db:SELECTION")
 		}
 		return nil
 	}
@@ -125,7 +133,7 @@ func (f *fitFlags) run(c *cobra.Command, arguments []string) error {
 		}
 		fitted = [][]*model.Model{f.named(d.Models)}
 	} else {
-		if sources, err = f.read(arguments); err != nil {
+		if sources, err = f.read(c, arguments); err != nil {
 			return err
 		}
 		fitted = fitAll(c, sources, options)
@@ -142,6 +150,11 @@ func (f *fitFlags) run(c *cobra.Command, arguments []string) error {
 	}
 	if err := f.write(models); err != nil {
 		return err
+	}
+	if f.save {
+		if err := f.saveModels(c, models); err != nil {
+			return err
+		}
 	}
 	if err := f.draw(c, sources, fitted, machine); err != nil {
 		return err
@@ -205,7 +218,7 @@ func (f *fitFlags) choice() series.Choice {
 }
 
 // read finds out what the sources are and reads them.
-func (f *fitFlags) read(paths []string) ([]*series.Series, error) {
+func (f *fitFlags) read(c *cobra.Command, paths []string) ([]*series.Series, error) {
 	isRun := func(path string) bool {
 		info, err := os.Stat(path)
 		return err == nil && info.IsDir() || filepath.Base(path) == run.File
@@ -213,6 +226,8 @@ func (f *fitFlags) read(paths []string) ([]*series.Series, error) {
 	var list []*series.Series
 	var err error
 	switch path := paths[0]; {
+	case len(paths) == 1 && strings.HasPrefix(path, fromDatabase):
+		list, err = f.readTrials(c, strings.TrimPrefix(path, fromDatabase))
 	case len(paths) == 1 && !isRun(path) && filepath.Ext(path) == ".parquet":
 		list, err = invocation.Read(path, f.choice())
 	case len(paths) == 1 && !isRun(path):
@@ -263,6 +278,48 @@ func (f *fitFlags) readRuns(paths []string) ([]*series.Series, error) {
 		runs = append(runs, r)
 	}
 	return series.OfRuns(runs, f.least/100, f.choice())
+}
+
+// fromDatabase begins the names of what is not in directories, but in the database.
+const fromDatabase = "db:"
+
+func (f *fitFlags) readTrials(c *cobra.Command, selection string) ([]*series.Series, error) {
+	s, err := openStore(c, store.Existing)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	found, err := s.Select(c.Context(), selection)
+	if err != nil {
+		return nil, err
+	}
+	if len(found.Trials) == 0 {
+		return nil, fmt.Errorf("%s: no trial is selected by %s", s.Place(), selection)
+	}
+	f.trials = found.Trials
+	runs, err := s.Runs(c.Context(), found.Trials, f.least/100)
+	if err != nil {
+		return nil, err
+	}
+	return runs.Series(f.least/100, f.choice())
+}
+
+// saveModels keeps the models with the experiment that all trials are of.
+func (f *fitFlags) saveModels(c *cobra.Command, models []*model.Model) error {
+	first := f.trials[0]
+	for _, t := range f.trials {
+		if t.Application != first.Application || t.Experiment != first.Experiment {
+			return fmt.Errorf("--save: the trials are of several experiments (%s/%s and %s/%s); expected one, which the models are kept with",
+				first.Application, first.Experiment, t.Application, t.Experiment)
+		}
+	}
+	s, err := openStore(c, store.Existing)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	good := slices.DeleteFunc(slices.Clone(models), func(m *model.Model) bool { return m.Expression == nil })
+	return s.SaveModels(c.Context(), first.Application, first.Experiment, good)
 }
 
 func (f *fitFlags) named(list []*model.Model) []*model.Model {

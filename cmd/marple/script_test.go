@@ -19,11 +19,18 @@ import (
 	"marple/analysis/diagnosis"
 	"marple/analysis/run"
 	"marple/analysis/selection"
+	"marple/analysis/store/storetest"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"marple": main})
+	testscript.Main(withPostgres{m}, map[string]func(){"marple": main})
 }
+
+var postgres storetest.Server
+
+type withPostgres struct{ m *testing.M }
+
+func (w withPostgres) Run() int { return postgres.Main(w.m) }
 
 // The scripts in testdata/script read like sessions at a terminal. $RUN is a run directory.
 func TestScripts(t *testing.T) {
@@ -36,11 +43,8 @@ func TestScripts(t *testing.T) {
 			if err := os.Mkdir(directory, 0o777); err != nil {
 				return err
 			}
-			if err := storeRun(directory); err != nil {
-				return err
-			}
 			e.Setenv("VALIDATION", e.WorkDir)
-			return storeValidation(e.WorkDir)
+			return errors.Join(storeRun(directory), storeValidation(e.WorkDir), storeSeries(filepath.Join(e.WorkDir, "series")))
 		},
 	})
 }

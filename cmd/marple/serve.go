@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -80,28 +81,15 @@ func local(next http.Handler) http.Handler {
 	})
 }
 
-// runsIn lists the run directories that the arguments stand for.
-func runsIn(arguments []string) (paths []string) {
-	isRun := func(path string) bool {
-		_, err := os.Stat(filepath.Join(path, run.File))
-		return err == nil
-	}
-	for _, path := range arguments {
-		if info, err := os.Stat(path); err == nil && (!info.IsDir() || isRun(path)) {
-			paths = append(paths, path)
-			continue
+// runsIn lists the runs that are there now, among what the arguments stand for.
+func runsIn(arguments []string) []string {
+	return slices.DeleteFunc(runPaths(arguments), func(path string) bool {
+		info, err := os.Stat(path)
+		if err == nil && info.IsDir() {
+			_, err = os.Stat(filepath.Join(path, run.File))
 		}
-		entries, err := os.ReadDir(path)
-		if err != nil {
-			continue
-		}
-		for _, e := range entries {
-			if inner := filepath.Join(path, e.Name()); e.IsDir() && isRun(inner) {
-				paths = append(paths, inner)
-			}
-		}
-	}
-	return paths
+		return err != nil
+	})
 }
 
 func handler(arguments []string, o *pageOptions) http.Handler {

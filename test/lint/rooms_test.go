@@ -16,17 +16,20 @@ import (
 
 // Stages of analysis, each of which may use those before it.
 var stages = []string{"stat", "setting", "words", "proxygen", "formula", "plot", "pattern", "inference", "structure", "event", "callgraph", "waitstate", "profile", "symbol", "names", "knowledge", "run", "tauprofile", "series", "export",
-	"invocation", "model", "diagnosis", "report", "selection/graph", "selection/prune", "selection/optimum", "selection", "page", ""}
+	"invocation", "model", "diagnosis", "compare", "report", "selection/graph", "selection/prune", "selection/optimum", "selection", "page", "store", ""}
 
 // Libraries that a room may use beside Go's own.
 var libraries = map[string][]string{
 	"analysis": {"gonum.org/v1/gonum", "github.com/goccy/go-json", "github.com/goccy/go-yaml", "github.com/google/pprof/profile", "github.com/ianlancetaylor/demangle", "github.com/parquet-go/parquet-go", "github.com/expr-lang/expr"},
 	"bridge":   {"github.com/mattn/go-pointer"},
-	"cmd":      {"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/goccy/go-json", "github.com/goccy/go-yaml"},
+	// The database's drivers are large, and nobody else's business.
+	"analysis/store": {"modernc.org/sqlite", "github.com/jackc/pgx"},
+	"cmd":            {"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/goccy/go-json", "github.com/goccy/go-yaml"},
 }
 
 // Generators run at build time and are part of nothing.
-var generators = []string{"cshim/gen", "pmpi/gen", "bridge/gen", "analysis/run/schemagen", "analysis/analysistest", "analysis/model/modeltest"}
+var generators = []string{"cshim/gen", "pmpi/gen", "bridge/gen", "analysis/run/schemagen", "analysis/analysistest", "analysis/model/modeltest",
+	"analysis/store/storetest"}
 
 type goPackage struct {
 	ImportPath string
@@ -72,9 +75,22 @@ func TestGoRooms(t *testing.T) {
 			case strings.HasPrefix(used, "marple/"):
 				t.Errorf("%s uses %s: rooms meet in analysis only", name, used)
 			case strings.Contains(used, "."):
-				allowed := slices.ContainsFunc(libraries[room], func(l string) bool { return used == l || strings.HasPrefix(used, l+"/") })
+				allowed := slices.ContainsFunc(slices.Concat(libraries[room], libraries[name]), func(l string) bool { return used == l || strings.HasPrefix(used, l+"/") })
 				require.True(t, allowed, "%s uses %s, which is not on its list", name, used)
 			}
+		}
+	}
+}
+
+// The core is loaded into programs that somebody else waits for: what it does not need must not be in it.
+func TestCoreStaysSmall(t *testing.T) {
+	command := exec.Command("go", "list", "-deps", "./bridge")
+	command.Dir = "../.."
+	out, err := command.Output()
+	require.NoError(t, err)
+	for _, used := range strings.Fields(string(out)) {
+		for _, large := range append(libraries["analysis/store"], "marple/analysis/store") {
+			require.False(t, used == large || strings.HasPrefix(used, large+"/"), "bridge needs %s", used)
 		}
 	}
 }

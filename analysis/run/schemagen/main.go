@@ -1,5 +1,5 @@
-// Command schemagen writes the JSON Schema of run.json, or of model files, from the types of package run or
-// model and their comments.
+// Command schemagen writes the JSON Schema of run.json, of model files, or of comparisons, from the types of package
+// run, model or compare and their comments.
 //
 //	schemagen SOURCE-DIRECTORY FILE
 package main
@@ -13,6 +13,7 @@ import (
 
 	"github.com/invopop/jsonschema"
 
+	"marple/analysis/compare"
 	"marple/analysis/formula"
 	"marple/analysis/model"
 	"marple/analysis/run"
@@ -24,8 +25,9 @@ var documents = map[string]struct {
 	name, title string
 	version     int
 }{
-	"run":   {&run.Run{}, "Run", "A run measured by Marple (run.json)", run.Schema},
-	"model": {&model.Document{}, "Document", "Performance models of Marple (marple fit)", model.Schema},
+	"run":     {&run.Run{}, "Run", "A run measured by Marple (run.json)", run.Schema},
+	"compare": {&compare.Comparison{}, "Comparison", "What differs between two sets of runs (marple compare)", 0},
+	"model":   {&model.Document{}, "Document", "Performance models of Marple (marple fit)", model.Schema},
 }
 
 func main() {
@@ -44,7 +46,7 @@ func main() {
 	}
 	document, ok := documents[filepath.Base(os.Args[1])]
 	if !ok {
-		log.Fatalf("%s: expected the directory of package run or model", os.Args[1])
+		log.Fatalf("%s: expected the directory of package run, model or compare", os.Args[1])
 	}
 	schema := r.Reflect(document.example)
 	schema.ID = "" // it is found with --schema of the command, not in the network
