@@ -26,7 +26,8 @@ OBJECTS := $(SHIM_C:%.c=$(BUILD)/obj/%.o) $(PMPI_C:%.c=$(BUILD)/obj/%.o) $(GEN_C
 HEADERS := $(wildcard cshim/*.h cshim/include/*.h pmpi/*.h) $(GEN)/settings.gen.h $(GEN)/functions.gen.h
 SHIM_FLAGS = -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -ftls-model=initial-exec $(WARN) $(CFLAGS) -I$(GEN) -Icshim -Ipmpi
 
-GO_SOURCES := $(shell find analysis bridge cmd -name '*.go' -not -name '*_test.go') go.mod go.sum analysis/run/schema.json analysis/model/schema.json analysis/compare/schema.json
+# With what is embedded: knowledge, schemas, the page.
+GO_SOURCES := $(shell find analysis bridge cmd -type f -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
 GO_C       := cshim/core.h
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 

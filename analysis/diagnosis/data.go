@@ -26,6 +26,7 @@ type data struct {
 	core     float64
 	useful   float64
 	mpi      float64
+	inMPI    float64 // with waiting for a core there
 	ids      map[string]int
 	paths    *run.Paths
 }
@@ -55,9 +56,15 @@ var classBits = map[string]uint8{"computation": classComputation, "communication
 
 func seconds(ns uint64) float64 { return float64(ns) / 1e9 }
 
+// share is what a cost is of the core time. Ranks that wait in MPI for another one may not be given a core meanwhile,
+// which then does not count; what a cost takes of that would have been core time, had there been cores for all.
+func (d *data) share(cost float64) float64 {
+	return cost / (d.core + max(0, min(cost, d.inMPI)-d.mpi))
+}
+
 func newData(r *run.Run) *data {
 	c := r.Core
-	d := &data{r: r, index: map[int]int{}, useful: seconds(c.Useful), mpi: seconds(c.MPI - min(c.MPI, c.Waited))}
+	d := &data{r: r, index: map[int]int{}, useful: seconds(c.Useful), mpi: seconds(c.MPI - min(c.MPI, c.Waited)), inMPI: seconds(c.MPI)}
 	d.core = d.useful + d.mpi
 	for i, p := range r.PerRank {
 		d.ranks = append(d.ranks, p.Rank)

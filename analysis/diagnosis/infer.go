@@ -194,7 +194,7 @@ func (g *Diagnosis) look(x *evidence) sight {
 			return s.compare(">=")
 		}
 		cost, err := g.cost(x.cost - 1)
-		s.left, s.err = cost/g.core, err
+		s.left, s.err = g.share(cost), err
 		if x.than == "moment" {
 			s.left = cost / float64(len(g.ranks))
 		}

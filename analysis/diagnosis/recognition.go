@@ -16,6 +16,7 @@ type Likeness struct {
 	Confidence float64 `json:"confidence"`
 	Signs      []Sign  `json:"signs"`
 	plain      bool
+	parts      int // a composition says more than the models that it is made of
 }
 
 // Sign is something a run has, or has not, of a model's looks.
@@ -47,12 +48,12 @@ func Recognize(r *run.Run, pieces ...*knowledge.Knowledge) ([]Likeness, error) {
 				best = l
 			}
 		}
-		best.Model, best.Title, best.plain = k.Name, k.Title, s.Model.Plain
+		best.Model, best.Title, best.plain, best.parts = k.Name, k.Title, s.Model.Plain, len(k.Scopes)
 		list = append(list, best)
 	}
 	later := map[bool]int{true: 1}
 	slices.SortStableFunc(list, func(a, b Likeness) int {
-		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(later[a.plain], later[b.plain]))
+		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(later[a.plain], later[b.plain]), cmp.Compare(b.parts, a.parts))
 	})
 	return list, nil
 }
@@ -66,7 +67,7 @@ func Choose(r *run.Run, library knowledge.Library) (pieces []*knowledge.Knowledg
 		return nil, nil, err
 	}
 	pieces = []*knowledge.Knowledge{general}
-	if d := newData(r); d.mpi < general.Scopes[0].Model.Threshold("least").Value*d.core {
+	if d := newData(r); d.inMPI < general.Scopes[0].Model.Threshold("least").Value*d.core {
 		return pieces, []Likeness{}, nil
 	}
 	byName := map[string]*knowledge.Knowledge{}

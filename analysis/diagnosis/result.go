@@ -157,7 +157,7 @@ func (g *Diagnosis) conclusion(f int, rules []*rule) Conclusion {
 	}
 	if g.truths[f] == inference.True {
 		c.Seconds = g.seconds(f)
-		c.Share = c.Seconds / g.core
+		c.Share = g.share(c.Seconds)
 		c.Where, _ = g.place(f)
 	}
 	for _, r := range rules {
@@ -347,7 +347,7 @@ func (g *Diagnosis) finding(f int) run.Finding {
 	x := &g.ground.Facts[f]
 	e := g.evaluators[x.Scope]
 	lost := g.seconds(f)
-	out := run.Finding{ID: g.full(f), Title: g.title(f), Seconds: lost, Share: lost / g.core,
+	out := run.Finding{ID: g.full(f), Title: g.title(f), Seconds: lost, Share: g.share(lost),
 		Model: x.Scope.Model.Name, Factor: x.Label, Confidence: g.confidence(f)}
 	if x.Model != "" {
 		out.Model = x.Model

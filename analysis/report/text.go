@@ -160,7 +160,7 @@ func (w *writer) efficiency() {
 	w.line("")
 	communication := words.Percent(e.Communication)
 	if !e.Defined {
-		communication = "unknown (ranks share cores)"
+		communication = "unknown"
 	}
 	w.line("Efficiency   parallel %s = load balance %s × communication %s", words.Percent(e.Parallel),
 		words.Percent(e.LoadBalance), communication)

@@ -1,0 +1,67 @@
+package e2e
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"marple/analysis/diagnosis"
+)
+
+// meshDiagnosis gives the findings that the knowledge of meshes on trees has about a run.
+func meshDiagnosis(t *testing.T, c command, directory string, flags ...string) diagnosis.Result {
+	t.Helper()
+	r := c.run(t, append([]string{artifact(t, "marple"), "diagnose", directory, "--format", "json"}, flags...)...)
+	require.Zero(t, r.code, r.stderr)
+	var result diagnosis.Result
+	require.NoError(t, json.Unmarshal([]byte(r.stdout), &result))
+	return result
+}
+
+// A program with an adaptive mesh, of which nobody has told Marple anything: what is switched off is what is named,
+// and the mesh computes the same whatever its blocks' places.
+func TestMesh(t *testing.T) {
+	program := mock.compile(t, "amr", "-lm")
+	for _, c := range []struct {
+		ranks, latency, flag, factor string
+	}{
+		{"4", "30000", "steps=40", ""}, {"8", "10000", "steps=40", ""},
+		{"4", "30000", "balance=off", "load balance of blocks"}, {"8", "10000", "balance=off", "load balance of blocks"},
+		{"4", "30000", "order=scrambled", "block contiguity between levels"}, {"8", "10000", "order=scrambled", "block contiguity between levels"},
+	} {
+		t.Run(c.flag+" on "+c.ranks, func(t *testing.T) {
+			where := command{directory: t.TempDir()}
+			r := where.run(t, mock.tool("mpirun"), "-n", c.ranks, "--virtual", "-latency", c.latency, artifact(t, "marple"), "exec", "--clock", "external", "--report", "none",
+				"--out", "run", program, c.flag)
+			require.Zero(t, r.code, r.stderr)
+			assert.Equal(t, "blocks 168 mass 0.015725 error 0.0115 checksum babde3571827c2de\n", r.stdout)
+			d := meshDiagnosis(t, where, "run")
+			if c.factor == "" {
+				assert.Empty(t, d.Findings)
+				return
+			}
+			require.NotEmpty(t, d.Findings)
+			assert.Equal(t, "flash", d.Looks[0].Model)
+			assert.Equal(t, c.factor, d.Findings[0].Factor)
+		})
+	}
+}
+
+// On real libraries, whose ranks share cores: the missing balance is named, and first, whoever had a core when.
+func TestMeshOnRealLibraries(t *testing.T) {
+	eachReal(t, func(t *testing.T, mpi *library) {
+		program := mpi.compile(t, "amr", "-lm")
+		for _, n := range []int{4, 8} {
+			c := command{directory: t.TempDir()}
+			bare := mpi.bare(t, c, n, program, "steps=16", "work=500000", "balance=off")
+			r := mpi.under(t, c, n, "run", []string{program, "steps=16", "work=500000", "balance=off"})
+			require.Zero(t, r.code, r.stderr)
+			assert.Equal(t, bare.stdout, r.stdout)
+			d := meshDiagnosis(t, c, "run")
+			require.NotEmpty(t, d.Findings, r.stderr)
+			assert.Equal(t, "load balance of blocks", d.Findings[0].Factor, r.stderr)
+		}
+	})
+}
