@@ -10,8 +10,8 @@ import (
 	"marple/analysis/diagnosis"
 )
 
-// meshDiagnosis gives the findings that the knowledge of meshes on trees has about a run.
-func meshDiagnosis(t *testing.T, c command, directory string, flags ...string) diagnosis.Result {
+// diagnosisOf gives the findings of a run.
+func diagnosisOf(t *testing.T, c command, directory string, flags ...string) diagnosis.Result {
 	t.Helper()
 	r := c.run(t, append([]string{artifact(t, "marple"), "diagnose", directory, "--format", "json"}, flags...)...)
 	require.Zero(t, r.code, r.stderr)
@@ -37,7 +37,7 @@ func TestMesh(t *testing.T) {
 				"--out", "run", program, c.flag)
 			require.Zero(t, r.code, r.stderr)
 			assert.Equal(t, "blocks 168 mass 0.015725 error 0.0115 checksum babde3571827c2de\n", r.stdout)
-			d := meshDiagnosis(t, where, "run")
+			d := diagnosisOf(t, where, "run")
 			if c.factor == "" {
 				assert.Empty(t, d.Findings)
 				return
@@ -59,7 +59,7 @@ func TestMeshOnRealLibraries(t *testing.T) {
 			r := mpi.under(t, c, n, "run", []string{program, "steps=16", "work=500000", "balance=off"})
 			require.Zero(t, r.code, r.stderr)
 			assert.Equal(t, bare.stdout, r.stdout)
-			d := meshDiagnosis(t, c, "run")
+			d := diagnosisOf(t, c, "run")
 			require.NotEmpty(t, d.Findings, r.stderr)
 			assert.Equal(t, "load balance of blocks", d.Findings[0].Factor, r.stderr)
 		}
