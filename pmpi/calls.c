@@ -20,11 +20,13 @@ uint32_t mrl_path_of(struct mrl_thread *t, enum mrl_function_id f, uintptr_t pc,
     return likely(mrl_path_holds(t, path, f, pc, sp, fp)) ? path->node : second_place(t, f, pc, sp, fp);
 }
 
-uint32_t mrl_function_names[MRL_FUNCTIONS];
+_Atomic uint32_t mrl_function_names[MRL_FUNCTIONS];
 
 MRL_COLD uint32_t mrl_function_named(enum mrl_function_id f)
 {
-    return mrl_function_names[f] = mrl_string(mrl_function_facts[f].name, 64); /* all threads would write the same */
+    uint32_t name = mrl_string(mrl_function_facts[f].name, 64); /* the same for all threads */
+    atomic_store_explicit(&mrl_function_names[f], name, memory_order_relaxed);
+    return name;
 }
 
 MRL_COLD void mrl_forget(struct mrl_thread *t)

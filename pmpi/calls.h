@@ -22,12 +22,12 @@ MRL_INLINE uint32_t mrl_path(struct mrl_thread *t, enum mrl_function_id f, struc
     return mrl_path_of(t, f, caller.pc, caller.sp, caller.fp);
 }
 MRL_COLD uint32_t mrl_function_named(enum mrl_function_id f);
-extern uint32_t mrl_function_names[MRL_FUNCTIONS]; /* strings, 0 where not called yet */
+extern _Atomic uint32_t mrl_function_names[MRL_FUNCTIONS]; /* strings, 0 where not called yet */
 
 /* Says which call the thread is in, in case it does not come back. */
 MRL_INLINE void mrl_calling(struct mrl_thread *t, enum mrl_function_id f, struct mrl_caller caller, uint64_t start, int32_t peer)
 {
-    uint32_t name = mrl_function_names[f];
+    uint32_t name = atomic_load_explicit(&mrl_function_names[f], memory_order_relaxed);
     t->called = start;
     t->called_from = caller.pc;
     t->calling = likely(name) ? name : mrl_function_named(f);

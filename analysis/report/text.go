@@ -26,10 +26,9 @@ const (
 	mostLines    = 42
 
 	// Lines that follow, mostly: what comes first may take the rest.
-	belowPaths     = 9
-	belowFunctions = 15
+	belowPaths     = 11
+	belowFunctions = 18
 	belowFindings  = 22
-	leastFinding   = 7
 )
 
 // Text is the report. directory is where the details are; empty if they are nowhere.
@@ -109,23 +108,29 @@ func (w *writer) each(findings []run.Finding, all bool) {
 		return
 	}
 	for i, f := range findings {
-		if !all && (i == mostFindings || i > 0 && w.room(belowFindings) < leastFinding) {
+		one := &writer{r: w.r}
+		one.finding(i+1, f)
+		if !all && (i == mostFindings || i > 0 && w.room(belowFindings) < strings.Count(one.String(), "\n")) {
 			w.line("%d more in the details.", len(findings)-i)
 			break
 		}
-		w.block(fmt.Sprintf("%d. ", i+1), "   ", fmt.Sprintf("%s (%s, %s).", f.Title, words.Percent(f.Share), words.Duration(f.Seconds)))
-		if f.Where != "" {
-			w.block("   where   ", "           ", f.Where)
-		}
-		for j, e := range f.Evidence {
-			first := "   seen    "
-			if j > 0 {
-				first = "           "
-			}
-			w.block(first, "           ", e.Text)
-		}
-		w.block("   advice  ", "           ", f.Advice)
+		w.WriteString(one.String())
 	}
+}
+
+func (w *writer) finding(number int, f run.Finding) {
+	w.block(fmt.Sprintf("%d. ", number), "   ", fmt.Sprintf("%s (%s, %s).", f.Title, words.Percent(f.Share), words.Duration(f.Seconds)))
+	if f.Where != "" {
+		w.block("   where   ", "           ", f.Where)
+	}
+	for j, e := range f.Evidence {
+		first := "   seen    "
+		if j > 0 {
+			first = "           "
+		}
+		w.block(first, "           ", e.Text)
+	}
+	w.block("   advice  ", "           ", f.Advice)
 }
 
 // fewCores is how much of the time ranks must have had cores for anything else to be the first thing to say.

@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -130,7 +131,7 @@ private:
 /* The component behind a proxy: one that is there already, or one that is looked for when it is first called. */
 template <class Port> class target {
 public:
-    target(Port &port) noexcept : port_(&port) {}
+    target(Port &port) noexcept : port_(std::addressof(port)) {}
     /* `find` is given the context, and returns NULL if there is none (yet). */
     target(Port *(*find)(void *), void *context) noexcept : find_(find), context_(context) {}
 

@@ -82,8 +82,12 @@ func TestEndings(t *testing.T) {
 					line := append([]string{artifact(t, "marple"), "exec", "--out", directory, "--", program, account}, how...)
 					measured := command{}.run(t, mpi.launch(ranks, line...)...)
 
-					assert.Equal(t, bare.code, measured.code, "exit status\nbare:\n%s\nmeasured:\n%s", bare.stderr, measured.stderr)
-					assert.Equal(t, sorted(bare.stdout), sorted(measured.stdout))
+					if mpi == mpich && end.how == "_exit" && who == "all" { // what its launcher makes of it depends on which rank it misses first
+						assert.NotZero(t, measured.code)
+					} else {
+						assert.Equal(t, bare.code, measured.code, "exit status\nbare:\n%s\nmeasured:\n%s", bare.stderr, measured.stderr)
+						assert.Equal(t, sorted(bare.stdout), sorted(measured.stdout))
+					}
 					assert.Empty(t, measured.said())
 					assert.Equal(t, end.reports, measured.reported(), measured.stderr)
 					if !end.reports {
@@ -152,7 +156,9 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			alive := recovered(t, directory)
 			consistent(t, alive, "running", before, accounts())
 			for _, own := range accounts() {
-				require.NoError(t, syscall.Kill(int(own.pid), syscall.SIGKILL))
+				if err := syscall.Kill(int(own.pid), syscall.SIGKILL); err != syscall.ESRCH { // the launcher kills the others, too
+					require.NoError(t, err)
+				}
 			}
 			_ = job.Wait()
 			dead := recovered(t, directory)
@@ -201,6 +207,7 @@ func TestStuckCalls(t *testing.T) {
 		line := mpi.launch(2, artifact(t, "marple"), "exec", "--out", "run", program)
 		c := exec.Command(line[0], line[1:]...)
 		c.Dir = directory
+		c.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
 		require.NoError(t, c.Start())
 		var r *run.Run
 		require.Eventually(t, func() bool {

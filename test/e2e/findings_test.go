@@ -94,14 +94,17 @@ func TestFindings(t *testing.T) {
 				crowded := r.Efficiency.CoreAvailability < enoughCores
 				if a.id == "" {
 					assert.Empty(t, r.Findings)
-					assert.Contains(t, end.stderr, "\nNo significant problem.\n")
+					assert.Regexp(t, "\n(No significant problem|Nothing else stands out)[.]\n", end.stderr)
 					return
 				}
 				if len(r.Findings) == 0 && crowded && !a.crowded {
 					return
 				}
-				require.Len(t, r.Findings, 1, "%s", end.stderr)
+				require.NotEmpty(t, r.Findings, end.stderr)
 				f := r.Findings[0]
+				for _, other := range r.Findings[1:] { // where a rank had no core for a moment, others waited for it
+					assert.Regexp(t, "^(late|early|wait)-", other.ID, end.stderr)
+				}
 				assert.Equal(t, a.id, f.ID)
 				assert.Regexp(t, a.where, f.Where)
 				if a.ranks != nil {
@@ -130,7 +133,7 @@ func TestOversubscription(t *testing.T) {
 				if assert.NotEmpty(t, r.Conditions) {
 					assert.Equal(t, "ranks-outnumber-cores", r.Conditions[0].ID)
 				}
-				assert.Contains(t, end.stderr, fmt.Sprintf("\nNote: %d ranks share %d core", ranks, cores))
+				assert.Regexp(t, fmt.Sprintf("\n(Note: )?%d ranks share %d core", ranks, cores), end.stderr)
 				assert.Positive(t, r.Core.OffCore)
 				assert.Less(t, r.Efficiency.CoreAvailability, 1.)
 				for _, f := range r.Findings { // none where waiting ranks leave the cores to others

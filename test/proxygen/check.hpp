@@ -105,6 +105,6 @@ template <class Proxy, class Component, class Exercise> int same(Exercise exerci
 }
 
 extern "C" __attribute__((visibility("default"))) const marple_hooks marple_hooks_1;
-const marple_hooks marple_hooks_1 = {sizeof(marple_hooks), [](const char *) {}, [](const char *) {}, check::begin, check::end, nullptr, nullptr};
+const marple_hooks marple_hooks_1 = {sizeof(marple_hooks), [](const char *) {}, [](const char *) {}, check::begin, check::end, nullptr, nullptr, nullptr};
 
 #endif
