@@ -45,8 +45,10 @@ func openBrowser(t *testing.T, arguments ...string) *browser {
 	require.NoError(t, err)
 	out, theirOut, err := os.Pipe()
 	require.NoError(t, err)
+	profile, err := os.MkdirTemp("", "marple-chromium-*") // removed as far as the browser's children let it be
+	require.NoError(t, err)
 	line := append([]string{"--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--remote-debugging-pipe", "--user-data-dir=" + t.TempDir(), "--window-size=1200,900"}, arguments...)
+		"--disable-component-update", "--remote-debugging-pipe", "--user-data-dir=" + profile, "--window-size=1200,900"}, arguments...)
 	c := exec.Command(path, line...)
 	c.ExtraFiles = []*os.File{theirIn, theirOut}
 	c.Env = append(os.Environ(), "HOME="+t.TempDir())
@@ -60,6 +62,7 @@ func openBrowser(t *testing.T, arguments ...string) *browser {
 		_ = c.Process.Kill()
 		_ = c.Wait()
 		out.Close()
+		_ = os.RemoveAll(profile)
 	})
 	var target struct{ TargetID, SessionID string }
 	b.call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)

@@ -36,6 +36,7 @@ type trouble struct {
 	before      []string // between the launcher and marple
 	arguments   []string // of the program, after its exit code
 	says        string   // as a pattern; nothing if all is well for the user
+	maybe       bool     // only the rank that sees to the report says it
 	outcome     outcome
 }
 
@@ -61,7 +62,7 @@ var troubles = []trouble{
 	{name: "little address space", before: limited("*", little),
 		says: cannot + `the address space limit \(ulimit -v\) leaves less than 2 GB` + anyway, outcome: recoverable},
 	{name: "little address space on rank 0", before: limited("0", little),
-		says: cannot + "the address space limit.*" + anyway, outcome: recoverable},
+		says: cannot + "the address space limit.*" + anyway, maybe: true, outcome: recoverable},
 	{name: "little address space on another rank", before: limited("1", little), outcome: recoverable},
 	{name: "a place that is none", flags: []string{"--out", "/proc/nowhere/run"},
 		says: "cannot make the run directory /proc/nowhere/run: No such file or directory; the report will be printed but not kept$", outcome: reported},
@@ -106,7 +107,9 @@ func (x trouble) check(t *testing.T, mpi *library, program string, want result, 
 	assert.Contains(t, r.stderr, "a word\n")
 	if x.says == "" {
 		assert.Empty(t, r.said())
-	} else if said := r.said(); assert.Len(t, said, 1, r.stderr) {
+	} else if said := r.said(); x.maybe && len(said) == 0 {
+		t.Log("a rank with nothing to say was the first to see to the report")
+	} else if assert.Len(t, said, 1, r.stderr) {
 		assert.Regexp(t, "^marple: "+x.says, said[0])
 	}
 	assert.True(t, r.reported(), r.stderr)
