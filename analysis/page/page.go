@@ -17,6 +17,7 @@ import (
 	"html/template"
 	"io"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -72,9 +73,10 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"text":     func(s string) string { return strings.ReplaceAll(s, "-", " ") },
 	"add":      func(a, b int) int { return a + b },
 	"number64": func(n int) string { return words.Number(uint64(n)) },
-	"sites":    func(list []run.WaitSite) []run.WaitSite { return list[:min(len(list), mostRows)] },
-	"delays":   func(list []run.DelaySite) []run.DelaySite { return list[:min(len(list), mostRows)] },
-	"critical": func(list []run.CriticalSite) []run.CriticalSite { return list[:min(len(list), mostRows)] },
+	"first": func(list any) any {
+		v := reflect.ValueOf(list)
+		return v.Slice(0, min(v.Len(), mostRows)).Interface()
+	},
 	"per": func(sum uint64, n uint64) string {
 		if n == 0 {
 			return "–"

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -121,7 +120,7 @@ func handler(arguments []string, o *pageOptions) http.Handler {
 	mux.HandleFunc("GET /run/{number}/{name}", func(w http.ResponseWriter, r *http.Request) {
 		paths := runsIn(arguments)
 		i, err := strconv.Atoi(r.PathValue("number"))
-		if err != nil || i < 0 || i >= len(paths) || !strings.EqualFold(filepath.Base(paths[i]), r.PathValue("name")) {
+		if err != nil || i < 0 || i >= len(paths) || filepath.Base(paths[i]) != r.PathValue("name") {
 			http.NotFound(w, r)
 			return
 		}
