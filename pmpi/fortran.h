@@ -12,10 +12,31 @@ enum mrl_binding { MRL_F77, MRL_F08, MRL_F08TS, MRL_CPTR, MRL_BINDINGS };
 #define MRL_ALIAS(name, target) \
     extern __typeof__(target) name __attribute__((alias(#target), visibility("default")));
 
+/*
+ * mpi_x without an underscore is also what C programmers call functions of their own: Rmpi's mpi_recv returns a
+ * pointer, and a library that refers to its own by name gets ours, which was there first. So the first call looks
+ * who has such a name, and the calls of a stranger's function go on to it with all registers as they were.
+ */
+#if defined(__x86_64__)
+struct mrl_plain {
+    void *to; /* where calls go */
+    const char *name;
+    void *ours;
+};
+#define MRL_PLAIN(name, target)                                                                                 \
+    extern __typeof__(target) mrl_ours_##name __attribute__((alias(#target), visibility("hidden")));             \
+    __asm__(".pushsection .rodata\n0: .string \"" #name "\"\n.popsection\n"                                      \
+            ".pushsection .data.rel.local, \"aw\"\n.balign 8\n1: .quad 2f, 0b, mrl_ours_" #name "\n.popsection\n" \
+            ".pushsection .text\n.globl " #name "\n.type " #name ", @function\n" #name ": jmp *1b(%rip)\n"         \
+            "2: lea 1b(%rip), %r11\njmp mrl_plain_first\n.size " #name ", . - " #name "\n.popsection");
+#else
+#define MRL_PLAIN(name, target) MRL_ALIAS(name, target)
+#endif
+
 /* A function written by hand, in all spellings. */
 #define MRL_IN_FORTRAN(name, NAME, declared, f77, f08)               \
     MRL_EXPORT void mpi_##name##_ declared { f77; }              \
-    MRL_ALIAS(mpi_##name, mpi_##name##_)                         \
+    MRL_PLAIN(mpi_##name, mpi_##name##_)                         \
     MRL_ALIAS(mpi_##name##__, mpi_##name##_)                     \
     MRL_ALIAS(MPI_##NAME, mpi_##name##_)                         \
     MRL_EXPORT void mpi_##name##_f08_ declared { f08; }

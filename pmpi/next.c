@@ -15,6 +15,7 @@ static bool is_ours(void *function)
 }
 
 struct nth {
+    const char *part; /* of the file's name */
     int wanted;
     char path[1024];
 };
@@ -24,10 +25,20 @@ static int take_nth(struct dl_phdr_info *info, size_t size, void *data)
     (void)size;
     struct nth *n = data;
     const char *slash = strrchr(info->dlpi_name, '/');
-    if (!slash || !strstr(slash, "mpi") || strlen(info->dlpi_name) >= sizeof n->path || n->wanted-- > 0)
+    if (!slash || !strstr(slash, n->part) || strlen(info->dlpi_name) >= sizeof n->path || n->wanted-- > 0)
         return 0;
     strcpy(n->path, info->dlpi_name);
     return 1;
+}
+
+/* The i-th loaded module whose file has this in its name; false behind the last. NULL if it cannot be had. */
+static bool module(int i, const char *part, void **library)
+{
+    struct nth n = {.part = part, .wanted = i};
+    if (!dl_iterate_phdr(take_nth, &n))
+        return false;
+    *library = dlopen(n.path, RTLD_NOLOAD | RTLD_LAZY);
+    return true;
 }
 
 /*
@@ -36,17 +47,38 @@ static int take_nth(struct dl_phdr_info *info, size_t size, void *data)
  */
 static void *find_in_modules(const char *symbol)
 {
-    for (int i = 0;; i++) {
-        struct nth n = {.wanted = i};
-        if (!dl_iterate_phdr(take_nth, &n))
-            return NULL;
-        void *library = dlopen(n.path, RTLD_NOLOAD | RTLD_LAZY);
+    void *library;
+    for (int i = 0; module(i, "mpi", &library); i++) {
         void *found = library ? dlsym(library, symbol) : NULL;
         if (library)
             dlclose(library);
         if (found && !is_ours(found))
             return found;
     }
+    return NULL;
+}
+
+static bool same_object(void *a, void *b)
+{
+    Dl_info of_a, of_b;
+    return a && b && dladdr(a, &of_a) && dladdr(b, &of_b) && of_a.dli_fbase == of_b.dli_fbase;
+}
+
+/* MPI libraries have their functions in several spellings, or at least with the profiling interface's name too. */
+void *mrl_find_stranger(const char *name)
+{
+    char other[64], profiling[64];
+    snprintf(other, sizeof other, "%s_", name);
+    snprintf(profiling, sizeof profiling, "p%s", name);
+    void *library;
+    for (int i = 0; module(i, "", &library); i++) {
+        void *found = library ? dlsym(library, name) : NULL;
+        if (found && !is_ours(found) && !same_object(found, dlsym(library, other)) && !same_object(found, dlsym(library, profiling)))
+            return found;
+        if (library)
+            dlclose(library);
+    }
+    return NULL;
 }
 
 void *mrl_find(const char *symbol)

@@ -11,6 +11,9 @@
 /* A symbol of the MPI library, however it was loaded; NULL if there is none. Ours are never found. */
 void *mrl_find(const char *symbol);
 
+/* The definition of a Fortran name in an object that is neither an MPI library nor a tool's; it stays loaded. NULL if there is none. */
+void *mrl_find_stranger(const char *name);
+
 /* The next definition of function f after ours; resolved at first use. */
 typedef void mrl_function(void);
 extern mrl_function *mrl_next_table[MRL_FUNCTIONS];

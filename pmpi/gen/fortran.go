@@ -174,7 +174,8 @@ func fortranWrapper(f Function) string {
 		fmt.Fprintf(&b, "MRL_EXPORT void %s(%s)\n{\n    fortran_%s(mrl_fortran_next(MRL_FN_%s, %s), %s, MRL_CALLER, %s);\n}\n", name,
 			strings.Join(declared, ", "), f.Name, f.Name, binding[1], binding[1], strings.Join(untouched, ", "))
 		if binding[1] == "MRL_F77" {
-			for _, alias := range []string{f.fortranName(), f.fortranName() + "__", strings.ToUpper(f.fortranName())} {
+			fmt.Fprintf(&b, "MRL_PLAIN(%s, %s)\n", f.fortranName(), name)
+			for _, alias := range []string{f.fortranName() + "__", strings.ToUpper(f.fortranName())} {
 				fmt.Fprintf(&b, "MRL_ALIAS(%s, %s)\n", alias, name)
 			}
 		}

@@ -2,6 +2,8 @@
 package e2e
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -54,4 +56,38 @@ func TestFiveForms(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Fortran compiled without an underscore behind its names.
+func TestPlainFortran(t *testing.T) {
+	const ranks, calls = 2, 10
+	eachReal(t, func(t *testing.T, mpi *library) {
+		fortran := mpi.tool(strings.Replace(mpi.cc, "mpicc", "mpifort", 1))
+		if fortran == "" {
+			missing(t, "mpifort")
+		}
+		directory := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(directory, "plain.f90"), fmt.Appendf(nil, `program plain
+  include 'mpif.h'
+  integer :: ierr, i, in(4)
+  call mpi_init(ierr)
+  do i = 1, %d
+    call mpi_sendrecv([1, 2, 3, i], 4, MPI_INTEGER, 0, 0, in, 4, MPI_INTEGER, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE, ierr)
+    if (in(4) /= i) stop 3
+    call mpi_barrier(MPI_COMM_WORLD, ierr)
+  end do
+  call mpi_finalize(ierr)
+end program
+`, calls), 0o666))
+		build := exec.Command(fortran, "-fno-underscoring", "-o", "plain", "plain.f90")
+		build.Dir = directory
+		out, err := build.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		measured, r := mpi.measured(t, command{}, ranks, []string{filepath.Join(directory, "plain")})
+		require.Zero(t, r.code, r.stderr)
+		for _, f := range []string{"MPI_Sendrecv", "MPI_Barrier"} {
+			assert.EqualValues(t, ranks*calls, function(measured, f).Calls, f)
+		}
+		assert.EqualValues(t, ranks*calls*16, function(measured, "MPI_Sendrecv").Out)
+	})
 }

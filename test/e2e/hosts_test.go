@@ -324,6 +324,14 @@ func TestSessions(t *testing.T) {
 	}
 }
 
+// A plugin's own functions with Fortran's names without an underscore stay its own.
+func TestOwnNames(t *testing.T) {
+	eachReal(t, func(t *testing.T, mpi *library) {
+		plugin := "PLUGIN=" + mpi.host(t, "names", "-shared", "-fPIC", "-DPLUGIN")
+		host{program: "names", mode: "own", environment: []string{plugin}}.test(t, mpi, mpi.host(t, "names"))
+	})
+}
+
 // Another PMPI tool sees what it sees without Marple, and Marple sees everything, in whatever order they are
 // loaded, even if the tool is part of the program.
 func TestOtherTools(t *testing.T) {
