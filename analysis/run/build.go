@@ -625,30 +625,30 @@ func (b *builder) notSeen(r *Run) []Note {
 	list := []Note{}
 	add := func(id string, count uint64, text string) {
 		if count > 0 {
-			list = append(list, Note{id, fmt.Sprintf(text, count), count})
+			list = append(list, Note{id, words.Counted(text, count), count})
 		}
 	}
 	l := b.p.Lost
-	add("ranks-missing", uint64(r.Ranks-r.Measured), "%d ranks have not reported")
-	add("records-dropped", l.Records, "%d records found no room on disk; their calls are counted by kind only")
-	add("callers-unknown", b.callsBelowCut(true), "the callers of %d MPI calls could not be found: there are no unwind tables of theirs")
-	add("callers-cut", b.callsBelowCut(false), "the outer callers of %d MPI calls are left out (--callpath)")
-	add("paths-lost", l.Paths, "%d call paths found no room and share one entry")
-	add("aggregates-lost", l.Aggregates, "%d combinations of path, communicator and size share one entry")
-	add("communicators-lost", l.Comms, "%d communicators found no room")
-	add("members-lost", l.Members, "the members of %d communicators are not recorded")
-	add("names-lost", l.Strings, "%d names found no room")
-	add("threads-lost", l.Threads, "%d threads found no room and are not measured")
-	add("requests-lost", l.Requests, "%d operations in flight were not followed to their completion")
-	add("statuses-empty", l.Statuses, "the MPI library gave no status for %d completed receives; their bytes are missing")
-	add("peers-unknown", l.UnknownPeers, "%d messages went to or came from processes outside MPI_COMM_WORLD")
-	add("regions-deep", l.DeepRegions, "%d regions and functions were nested too deeply to be recorded")
-	add("regions-mismatched", l.BadExits, "%d region ends matched no open region")
-	add("threads-uncounted", l.Uncounted, "%d threads could not count all that was asked for")
-	add("invocations-cut-short", l.CutShort, "%d invocations of components ended with what they were in, or with the run, and are not recorded one by one")
-	add(invocationsUnkept, l.Unkept, "%d invocations of components found no room; they are in the call graph and not in "+InvocationsFile)
-	add("values-lost", l.Values, "%d parameters of invocations found no room")
-	add("regions-in-mpi", l.InMPIHooks, "%d regions inside MPI calls (callbacks) were not recorded")
+	add("ranks-missing", uint64(r.Ranks-r.Measured), "%d {rank has|ranks have} not reported")
+	add("records-dropped", l.Records, "%d {record|records} found no room on disk; their calls are counted by kind only")
+	add("callers-unknown", b.callsBelowCut(true), "the callers of %d MPI {call|calls} could not be found: there are no unwind tables of theirs")
+	add("callers-cut", b.callsBelowCut(false), "the outer callers of %d MPI {call|calls} are left out (--callpath)")
+	add("paths-lost", l.Paths, "%d call {path|paths} found no room and share one entry")
+	add("aggregates-lost", l.Aggregates, "%d {combination|combinations} of path, communicator and size share one entry")
+	add("communicators-lost", l.Comms, "%d {communicator|communicators} found no room")
+	add("members-lost", l.Members, "the members of %d {communicator|communicators} are not recorded")
+	add("names-lost", l.Strings, "%d {name|names} found no room")
+	add("threads-lost", l.Threads, "%d {thread found no room and is|threads found no room and are} not measured")
+	add("requests-lost", l.Requests, "%d {operation in flight was not followed to its|operations in flight were not followed to their} completion")
+	add("statuses-empty", l.Statuses, "the MPI library gave no status for %d completed {receive|receives}; their bytes are missing")
+	add("peers-unknown", l.UnknownPeers, "%d {message|messages} went to or came from processes outside MPI_COMM_WORLD")
+	add("regions-deep", l.DeepRegions, "%d {region or function was|regions and functions were} nested too deeply to be recorded")
+	add("regions-mismatched", l.BadExits, "%d {region end|region ends} matched no open region")
+	add("threads-uncounted", l.Uncounted, "%d {thread|threads} could not count all that was asked for")
+	add("invocations-cut-short", l.CutShort, "%d {invocation|invocations} of components ended with what they were in, or with the run, and are not recorded one by one")
+	add(invocationsUnkept, l.Unkept, "%d {invocation|invocations} of components found no room; they are in the call graph and not in "+InvocationsFile)
+	add("values-lost", l.Values, "%d {parameter|parameters} of invocations found no room")
+	add("regions-in-mpi", l.InMPIHooks, "%d {region|regions} inside MPI calls (callbacks) were not recorded")
 	if off := l.MPIOff; off > 0 {
 		list = append(list, Note{"mpi-off", fmt.Sprintf("the program switched the recording of MPI calls off for %s; that counts as useful time",
 			words.Duration(float64(off)/1e9)), off})
@@ -660,6 +660,6 @@ func (b *builder) notSeen(r *Run) []Note {
 			threads++
 		}
 	}
-	add("other-threads", threads, "on %d ranks other threads called MPI; their time outside MPI is not known and not in the efficiencies")
+	add("other-threads", threads, "on %d {rank|ranks} other threads called MPI; their time outside MPI is not known and not in the efficiencies")
 	return list
 }

@@ -207,11 +207,11 @@ func (b *builder) waitsNotSeen(add func(id string, count uint64, text string)) {
 		return
 	}
 	l := &t.Lost
-	add("log-ended", l.Ended, "on %d ranks the log was full before the end: wait states are known up to there; give more room with --log")
-	add("messages-unmatched", l.Unmatched, "%d messages were matched by neither side's log and are not in the wait states")
-	add("messages-ambiguous", l.Ambiguous, "%d messages shared an envelope with another thread's and are not in the wait states")
-	add("collectives-uncovered", l.Uncovered, "%d collective calls are not in the wait states (neighbourhoods, intercommunicators, communicators that are not known, logs that ended)")
-	add("clocks-backward", l.Backward, "%d messages seem to have been received before they were sent")
+	add("log-ended", l.Ended, "on %d {rank|ranks} the log was full before the end: wait states are known up to there; give more room with --log")
+	add("messages-unmatched", l.Unmatched, "%d {message was matched by neither side's log and is|messages were matched by neither side's log and are} not in the wait states")
+	add("messages-ambiguous", l.Ambiguous, "%d {message shared an envelope with another thread's and is|messages shared an envelope with another thread's and are} not in the wait states")
+	add("collectives-uncovered", l.Uncovered, "%d collective {call is|calls are} not in the wait states (neighbourhoods, intercommunicators, communicators that are not known, logs that ended)")
+	add("clocks-backward", l.Backward, "%d {message seems to have been received before it was|messages seem to have been received before they were} sent")
 	var uncertain, unmeasured, most uint64
 	for _, c := range t.Clocks {
 		if !c.Measured {
@@ -220,9 +220,9 @@ func (b *builder) waitsNotSeen(add func(id string, count uint64, text string)) {
 			uncertain, most = uncertain+1, max(most, c.ErrorNs)
 		}
 	}
-	add("clocks-error", uncertain, fmt.Sprintf("the clocks of %%d other hosts are known to ±%s: shorter waits between hosts mean nothing", words.Duration(float64(most)/1e9)))
-	add("clocks-of-hosts", unmeasured, "the clocks of %d hosts are aligned by the time of day: short waits between hosts mean nothing")
-	add("waits-not-explained", l.Small, fmt.Sprintf("the causes of %%d short waits (%.1f %% of the waiting time) were not followed",
+	add("clocks-error", uncertain, fmt.Sprintf("the {clock|clocks} of %%d other {host is|hosts are} known to ±%s: shorter waits between hosts mean nothing", words.Duration(float64(most)/1e9)))
+	add("clocks-of-hosts", unmeasured, "the {clock|clocks} of %d {host is|hosts are} aligned by the time of day: short waits between hosts mean nothing")
+	add("waits-not-explained", l.Small, fmt.Sprintf("the causes of %%d short {wait|waits} (%.1f %% of the waiting time) were not followed",
 		100*float64(l.SmallNs)/float64(max(1, totalNs(t)))))
 }
 

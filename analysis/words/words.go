@@ -3,6 +3,7 @@ package words
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -60,6 +61,17 @@ func Number(n uint64) string {
 	}
 	return text
 }
+
+// Counted is a text about n things: %d is their number, and {one|many} the form that it asks for.
+func Counted(text string, n uint64) string {
+	text = forms.ReplaceAllStringFunc(text, func(both string) string {
+		one, many, _ := strings.Cut(both[1:len(both)-1], "|")
+		return Plural(int(min(n, 2)), one, many)
+	})
+	return strings.ReplaceAll(text, "%d", Number(n))
+}
+
+var forms = regexp.MustCompile(`\{[^{}|]*\|[^{}|]*\}`)
 
 // Count prints a number with the right form of its noun.
 func Count(n uint64, one, many string) string { return Number(n) + " " + Plural(int(n), one, many) }
