@@ -1,6 +1,7 @@
 package store
 
 import (
+	"database/sql"
 	"fmt"
 	"math/rand"
 	"os"
@@ -23,7 +24,7 @@ func TestMigration(t *testing.T) {
 
 		for _, mode := range []Mode{Existing, Create} {
 			_, err := open(ctx, location, mode, nextVersion)
-			require.ErrorContains(t, err, "the database has version 1, and this Marple works with version 2; bring it up to date with: marple db migrate")
+			require.ErrorContains(t, err, fmt.Sprintf("the database has version %d, and this Marple works with version %d; bring it up to date with: marple db migrate", Version(), Version()+1))
 		}
 		s, err := open(ctx, location, Older, nextVersion)
 		require.NoError(t, err)
@@ -37,9 +38,46 @@ func TestMigration(t *testing.T) {
 
 		for _, mode := range []Mode{Existing, Create, Older} {
 			_, err = Open(ctx, location, mode)
-			require.ErrorContains(t, err, "the database has version 2, and this Marple knows versions up to 1; use a newer Marple")
+			require.ErrorContains(t, err, fmt.Sprintf("the database has version %d, and this Marple knows versions up to %d; use a newer Marple", Version()+1, Version()))
 		}
 	})
+}
+
+// A database of every version before becomes one of today, with what is in it.
+func TestOlderDatabases(t *testing.T) {
+	places(t, func(t *testing.T, fresh func() string) {
+		for version := 1; version < Version(); version++ {
+			location := fresh()
+			old, err := open(ctx, location, Create, migrations[:version])
+			require.NoError(t, err)
+			id := importOne(t, old, &New{Name: "x", Run: scaling(4, 1, 0)}).Trial
+			old.Close()
+			_, err = Open(ctx, location, Existing)
+			require.ErrorContains(t, err, "bring it up to date with: marple db migrate")
+			s, err := Open(ctx, location, Older)
+			require.NoError(t, err)
+			defer s.Close()
+			have, err := s.Run(ctx, id)
+			require.NoError(t, err)
+			require.Equal(t, 4, have.Ranks)
+		}
+	})
+}
+
+// A series of one call path is read from one place, in order, however many trials there are.
+func TestSeriesNeedNoTable(t *testing.T) {
+	s := create(t, filepath.Join(t.TempDir(), "runs.db"))
+	importOne(t, s, &New{Name: "x", Run: scaling(4, 1, 0)})
+	var plan []string
+	require.NoError(t, s.each(ctx, s.db, "EXPLAIN QUERY PLAN "+timesOfPath, []any{1, metricTime, 1, 2}, func(rows *sql.Rows) error {
+		var id, parent, unused int
+		var step string
+		err := rows.Scan(&id, &parent, &unused, &step)
+		plan = append(plan, step)
+		return err
+	}))
+	require.Len(t, plan, 1, "nothing is sorted: %q", plan)
+	require.Contains(t, plan[0], "USING COVERING INDEX statistic_series (callpath=? AND metric=? AND trial>? AND trial<?)")
 }
 
 // A step that fails leaves the version before.

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -357,15 +358,17 @@ func (s *Store) Run(ctx context.Context, id int64) (*run.Run, error) {
 func (s *Store) Runs(ctx context.Context, trials []*Trial, least float64) (*series.Runs, error) {
 	all := &series.Runs{}
 	at := map[int64]int{} // points, by trial
+	first, last := int64(math.MaxInt64), int64(0)
 	var applications []string
 	for i, t := range trials {
 		at[t.ID] = i
+		first, last = min(first, t.ID), max(last, t.ID)
 		all.Points = append(all.Points, series.Point{Ranks: t.Ranks, Measured: t.Measured, Parameters: t.Parameters, Total: t.total})
 		if !slices.Contains(applications, t.Application) {
 			applications = append(applications, t.Application)
 		}
 	}
-	g := gatherer{s: s, ctx: ctx, all: all, at: at, index: map[string]int{}, times: make([]map[int]int, len(trials))}
+	g := gatherer{s: s, ctx: ctx, all: all, at: at, index: map[string]int{}, times: make([]map[int]int, len(trials)), first: first, last: last}
 	for _, name := range applications {
 		if err := g.application(name, least); err != nil {
 			return nil, err
@@ -381,6 +384,8 @@ type gatherer struct {
 	at    map[int64]int
 	index map[string]int // in all.Paths, by name
 	times []map[int]int  // in Times of a point, by path
+
+	first, last int64 // of the trials
 }
 
 func (g *gatherer) application(name string, least float64) error {
@@ -420,26 +425,32 @@ func (g *gatherer) application(name string, least float64) error {
 			continue
 		}
 		path, known := g.index[names[id]]
+		inside := nodes[id].kind == callgraph.KindMPI.String()
 		if !known {
 			path = len(g.all.Paths)
 			g.index[names[id]] = path
-			g.all.Paths = append(g.all.Paths, series.Path{Name: names[id], MPI: nodes[id].kind == callgraph.KindMPI.String()})
+			g.all.Paths = append(g.all.Paths, series.Path{Name: names[id], MPI: inside})
 		}
-		if err := g.path(id, path); err != nil {
+		if err := g.path(id, path, inside); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// path reads one call path's times in all trials.
-func (g *gatherer) path(id int64, path int) error {
-	return g.s.each(g.ctx, g.s.db, "SELECT trial, metric, inclusive FROM statistic WHERE callpath = $1 AND metric IN ($2, $3)",
-		[]any{id, metricTime, metricMPI}, func(rows *sql.Rows) error {
+const timesOfPath = "SELECT trial, inclusive FROM statistic WHERE callpath = $1 AND metric = $2 AND trial BETWEEN $3 AND $4 ORDER BY trial"
+
+// path reads one call path's times in all trials. All of an MPI call is in MPI, so that is not asked for.
+func (g *gatherer) path(id int64, path int, inside bool) error {
+	metrics := []int{metricTime, metricMPI}
+	if inside {
+		metrics = metrics[:1]
+	}
+	for _, metric := range metrics {
+		err := g.s.each(g.ctx, g.s.db, timesOfPath, []any{id, metric, g.first, g.last}, func(rows *sql.Rows) error {
 			var trial int64
-			var metric int
 			var value float64
-			if err := rows.Scan(&trial, &metric, &value); err != nil {
+			if err := rows.Scan(&trial, &value); err != nil {
 				return err
 			}
 			at, wanted := g.at[trial]
@@ -458,11 +469,17 @@ func (g *gatherer) path(id int64, path int) error {
 			}
 			if metric == metricTime {
 				p.Times[i].Ns += uint64(value)
-			} else {
+			}
+			if metric == metricMPI || inside {
 				p.Times[i].MPI += uint64(value)
 			}
 			return nil
 		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // SaveModels keeps models with an experiment; one of the same name, response and part of the samples replaces an older.

@@ -134,6 +134,10 @@ CREATE TABLE file (
 
 INSERT INTO metric (id, name, unit) VALUES
 	(1, 'time', 'ns'), (2, 'mpi time', 'ns'), (3, 'calls', 'calls'), (4, 'bytes sent', 'B'), (5, 'bytes received', 'B'), (6, 'messages received', 'messages');
+`, `
+-- A series reads this index alone, in its order.
+DROP INDEX statistic_series;
+CREATE INDEX statistic_series ON statistic (callpath, metric, trial, inclusive);
 `}
 
 // Metrics of the table above.
