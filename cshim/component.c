@@ -41,7 +41,7 @@ static const struct mrl_path *method_path(struct mrl_thread *t, uint32_t id, str
 {
     const void *name = (const void *)(uintptr_t)id;
     const struct mrl_path *path = mrl_path_remembered(t, MRL_EVENT_METHOD, name, caller);
-    if (likely(path != NULL))
+    if (path)
         return path;
     const struct mrl_node *method = mrl_node_at(id);
     struct mrl_node leaf = {.kind = MRL_NODE_COMPONENT, .key = method->key, .name = method->name};
@@ -56,7 +56,13 @@ static MRL_COLD uint32_t node_in(uint32_t context, uint32_t id)
         .parent = context, .kind = MRL_NODE_COMPONENT, .key = method->key, .name = method->name});
 }
 
-uint64_t mrl_invocation_begin(struct marple_method *m, const char *context)
+static inline uint64_t token_of(const struct mrl_thread *t)
+{
+    return t->open[t->depth - 1].enter << 8 | t->depth;
+}
+_Static_assert(MRL_DEPTH < 256, "a token has 8 bits for the depth");
+
+static __attribute__((noinline)) uint64_t begin(struct marple_method *m, const char *context, struct mrl_caller caller)
 {
     struct mrl_thread *t = mrl_outside_mpi();
     if (unlikely(!t))
@@ -68,15 +74,43 @@ uint64_t mrl_invocation_begin(struct marple_method *m, const char *context)
         t->inside = 0;
         return 0;
     }
-    const struct mrl_path *path = context ? mrl_region_path(t, context, MRL_CALLER) : method_path(t, id, MRL_CALLER);
+    const struct mrl_path *path = context ? mrl_region_path(t, context, caller) : method_path(t, id, caller);
     uint32_t node = unlikely(context != NULL) ? node_in(path->node, id) : path->node;
     bool open = mrl_open_node(t, node, mrl_beginning_of(t, path), false);
     t->inside = 0;
-    return open ? t->open[t->depth - 1].enter << 8 | t->depth : 0;
+    return open ? token_of(t) : 0;
 }
-_Static_assert(MRL_DEPTH < 256, "a token has 8 bits for the depth");
 
-/* Short names: cheaper than a call. */
+/* What is usual is here, so that it saves no registers and calls nothing. */
+uint64_t mrl_invocation_begin(struct marple_method *m, const char *context)
+{
+    uint32_t id = __atomic_load_n(&m->id, __ATOMIC_RELAXED);
+    struct mrl_thread *t = likely(id && id != NOT_RECORDED && !context) ? mrl_outside_plainly() : NULL;
+    if (likely(t != NULL)) {
+        struct mrl_caller caller = MRL_CALLER;
+        const struct mrl_path *path = mrl_path_place(t->paths, MRL_EVENT_METHOD, (const void *)(uintptr_t)id, caller.pc, caller.sp);
+        uint64_t now;
+        if (likely(mrl_path_holds(t, path, MRL_EVENT_METHOD, caller.pc, caller.sp, caller.fp) &&
+                   mrl_beginning_of(t, path)->name == (const void *)(uintptr_t)id && t->depth < MRL_DEPTH &&
+                   (now = mrl_counter()) - t->last_end <= mrl.long_ticks)) {
+            mrl_open_at(t, path->node, mrl_beginning_of(t, path), false, now);
+            t->inside = 0;
+            return token_of(t);
+        }
+        t->inside = 0;
+    }
+    return begin(m, context, MRL_CALLER);
+}
+
+/* What lies behind its end, too. */
+static inline __attribute__((no_sanitize_address)) uint64_t first_bytes(const char *name)
+{
+    uint64_t bytes;
+    memcpy(&bytes, name, sizeof bytes);
+    return bytes;
+}
+
+/* Long names are rare. */
 static inline bool same_text(const char *a, const char *b)
 {
     for (; *a == *b; a++, b++)
@@ -85,19 +119,30 @@ static inline bool same_text(const char *a, const char *b)
     return false;
 }
 
-static MRL_COLD uint32_t name_miss(struct mrl_known *known, const char *name)
+static MRL_COLD uint32_t name_miss(struct mrl_name *known, const char *name)
 {
-    known->handle = (uintptr_t)name;
-    known->index = mrl_string(name, 255);
-    return (uint32_t)known->index;
+    if (known->at != (uintptr_t)name || strncmp(mrl_text(known->string), name, 255) != 0)
+        known->string = mrl_string(name, 255);
+    known->at = (uintptr_t)name;
+    known->first = known->mask = 0;
+    size_t length = strlen(name) + 1;
+    known->longer = length > sizeof known->first;
+    memcpy(&known->first, name, known->longer ? sizeof known->first : length);
+    memset(&known->mask, 0xff, known->longer ? sizeof known->mask : length);
+    return known->string;
 }
 
-/* The string of a value's name; 0 if there is no room for it. The same address may hold another name by now. */
+/*
+ * The string of a value's name; 0 if there is no room for it. The same address may hold another name by now, so its
+ * first bytes are compared, all at once unless they may reach into a page that is not there.
+ */
 static inline uint32_t value_name(struct mrl_thread *t, const char *name)
 {
-    struct mrl_known *known = &t->names[((uintptr_t)name ^ (uintptr_t)name >> 6) & (MRL_VALUE_NAMES - 1)];
-    if (likely(known->handle == (uintptr_t)name && same_text(mrl_text((uint32_t)known->index), name)))
-        return (uint32_t)known->index;
+    struct mrl_name *known = &t->names[((uintptr_t)name ^ (uintptr_t)name >> 6) & (MRL_VALUE_NAMES - 1)];
+    if (likely(known->at == (uintptr_t)name && ((uintptr_t)name & 4095) <= 4096 - sizeof known->first &&
+               !((first_bytes(name) ^ known->first) & known->mask) &&
+               (likely(!known->longer) || same_text(mrl_text(known->string) + sizeof known->first, name + sizeof known->first))))
+        return known->string;
     return name_miss(known, name);
 }
 
@@ -126,21 +171,21 @@ static __attribute__((noinline)) uint64_t write_values(struct mrl_thread *t, con
 }
 
 /* Nothing has happened since it began: one record tells it all, and has room for a value. */
-static inline void end_leaf(struct mrl_thread *t, const struct mrl_open *open, uint64_t now, uint64_t wall,
-                            const struct marple_value *values, uint32_t count)
+static inline bool is_leaf(const struct mrl_thread *t)
 {
-    uint64_t at = mrl_head(t), *word = mrl_slot(t, at++)->words;
+    return t->unentered && !(t->own_ticks | t->in_flight);
+}
+
+static inline uint64_t write_leaf(struct mrl_thread *t, const struct mrl_open *open, uint64_t now, uint64_t wall,
+                                  const struct marple_value *values, uint32_t count)
+{
+    uint64_t at = mrl_head(t), *word = mrl_slot(t, at)->words;
     uint64_t first = count ? describe(t, &values[0]) : 0;
     word[0] = now;
     word[1] = wall | first << 32;
     word[2] = count ? (uint64_t)values[0].as.integer : 0;
     word[3] = MRL_WORD(open->path, 0, MRL_LEAF, first >> 32);
-    if (unlikely(count > 1))
-        at = write_values(t, values + 1, count - 1, open->path, at);
-    if (unlikely(mrl.counters))
-        at = mrl_write_counts(t, open->path, MRL_INVOCATION, at);
-    mrl_pop(t, now);
-    mrl_commit(t, at);
+    return at + 1;
 }
 
 static __attribute__((noinline)) void end_branch(struct mrl_thread *t, const struct mrl_open *open, const struct marple_value *values, uint32_t count)
@@ -167,7 +212,7 @@ static __attribute__((noinline)) void end_branch(struct mrl_thread *t, const str
     mrl_commit(t, at);
 }
 
-void mrl_invocation_end(uint64_t token, const struct marple_value *values, uint32_t count)
+static __attribute__((noinline)) void end(uint64_t token, const struct marple_value *values, uint32_t count)
 {
     struct mrl_thread *t = token ? mrl_outside_mpi() : NULL;
     if (unlikely(!t))
@@ -189,14 +234,40 @@ void mrl_invocation_end(uint64_t token, const struct marple_value *values, uint3
     if (unlikely(mrl.counters))
         mrl_count_to(t);
     struct mrl_open *open = &t->open[depth - 1];
-    if (likely(t->unentered && !t->own_ticks && !t->in_flight)) {
+    if (likely(is_leaf(t))) {
         uint64_t now = mrl_now(), wall = now - open->enter;
         if (likely(wall <= mrl.long_ticks)) {
-            end_leaf(t, open, now, wall, values, count);
+            uint64_t at = write_leaf(t, open, now, wall, values, count);
+            if (count > 1)
+                at = write_values(t, values + 1, count - 1, open->path, at);
+            if (unlikely(mrl.counters))
+                at = mrl_write_counts(t, open->path, MRL_INVOCATION, at);
+            mrl_pop(t, now);
+            mrl_commit(t, at);
             return;
         }
     }
     end_branch(t, open, values, count);
+}
+
+/* As at the beginning: what is usual. */
+void mrl_invocation_end(uint64_t token, const struct marple_value *values, uint32_t count)
+{
+    uint32_t depth = token & 255;
+    struct mrl_thread *t = likely(depth && count <= 1) ? mrl_outside_plainly() : NULL;
+    if (likely(t != NULL)) {
+        struct mrl_open *open = &t->open[depth - 1];
+        uint64_t now;
+        if (likely(depth == t->depth && open->enter << 8 == token - depth && is_leaf(t) &&
+                   (now = mrl_counter()) - open->enter <= mrl.long_ticks)) {
+            uint64_t at = write_leaf(t, open, now, now - open->enter, values, count);
+            mrl_pop(t, now);
+            mrl_commit(t, at);
+            return;
+        }
+        t->inside = 0;
+    }
+    end(token, values, count);
 }
 
 /* Kept among the nodes: there it is once, however often it is declared. */

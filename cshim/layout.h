@@ -299,6 +299,12 @@ struct mrl_known {
     uint64_t handle;
     uint64_t index;
 };
+struct mrl_name {
+    uint64_t at;          /* address */
+    uint64_t first, mask; /* bytes of it, and which of these count */
+    uint32_t string;
+    uint32_t longer; /* 1: there are more of them */
+};
 struct mrl_open {
     uint64_t enter; /* ticks */
     uint32_t path;
@@ -384,7 +390,7 @@ struct mrl_thread {
     struct mrl_open open[MRL_DEPTH];
     struct mrl_type types[MRL_TYPES];
     struct mrl_known comms[MRL_COMM_CACHE];
-    struct mrl_known names[MRL_VALUE_NAMES]; /* of values, by address */
+    struct mrl_name names[MRL_VALUE_NAMES]; /* of values, by address */
 };
 
 #define MRL_THREAD_HOT 16384u

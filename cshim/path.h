@@ -53,7 +53,9 @@ struct mrl_beginning {
     const void *name; /* or address of the function, or number of the method */
     uint64_t mark;    /* a hash of the anchors, 0 if there are none */
     struct mrl_anchor anchors[MRL_ANCHORS];
+    uint64_t pad[2];
 };
+_Static_assert(sizeof(struct mrl_beginning) == 2 * sizeof(struct mrl_path), "which makes one's place from the other's");
 
 #define MRL_PATHS_BITS 8 /* 2^8 pairs of places; a walk that finds both of its places taken replaces the older */
 #define MRL_PATHS (1u << MRL_PATHS_BITS)
@@ -140,19 +142,13 @@ static inline struct mrl_open mrl_pop(struct mrl_thread *t, uint64_t now)
 /* region.c */
 const struct mrl_path *mrl_region_path(struct mrl_thread *t, const char *name, struct mrl_caller caller);
 
-/* Opens a node. `beginning` says in what frames; a phase has none. False if it is nested too deeply to be recorded. */
-static inline __attribute__((always_inline)) bool
-mrl_open_node(struct mrl_thread *t, uint32_t node, const struct mrl_beginning *beginning, bool function)
+/* Opens a node, at a tick, where there is room for it. */
+static inline __attribute__((always_inline)) void
+mrl_open_at(struct mrl_thread *t, uint32_t node, const struct mrl_beginning *beginning, bool function, uint64_t now)
 {
     struct mrl_paths *p = t->paths;
     uint32_t depth = t->depth;
-    if (unlikely(depth == MRL_DEPTH)) {
-        t->deep_regions++;
-        return false;
-    }
-    if (unlikely(mrl.counters) && !function)
-        mrl_count_from(t);
-    uint64_t now = mrl_start(t), mark = beginning ? beginning->mark : 0;
+    uint64_t mark = beginning ? beginning->mark : 0;
     if (unlikely(p->marks[depth] != mark)) { /* which is a hash of them, or there are none */
         if (mark)
             memcpy(p->anchors[depth], beginning->anchors, sizeof p->anchors[0]);
@@ -171,6 +167,19 @@ mrl_open_node(struct mrl_thread *t, uint32_t node, const struct mrl_beginning *b
     t->unentered = 1;
     t->gap_from = now;
     t->last_end = 0; /* so that the next event finds out, see mrl_start ... */
+}
+
+/* Opens a node. `beginning` says in what frames; a phase has none. False if it is nested too deeply to be recorded. */
+static inline __attribute__((always_inline)) bool
+mrl_open_node(struct mrl_thread *t, uint32_t node, const struct mrl_beginning *beginning, bool function)
+{
+    if (unlikely(t->depth == MRL_DEPTH)) {
+        t->deep_regions++;
+        return false;
+    }
+    if (unlikely(mrl.counters) && !function)
+        mrl_count_from(t);
+    mrl_open_at(t, node, beginning, function, mrl_start(t));
     if (unlikely(mrl.external))
         mrl_enter_late(t); /* ... which does not ask when time is not real */
     return true;

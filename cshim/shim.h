@@ -33,6 +33,7 @@ struct mrl_process {
     /* read at each event */
     _Atomic bool on;        /* events of MPI are recorded */
     _Atomic bool hooks;     /* those of hooks are */
+    _Atomic bool plain;     /* ... with the time stamp counter, and nothing else is to be read */
     bool tsc;               /* the clock is the time stamp counter */
     bool concurrent;        /* threads may be inside MPI at once: tables need atomic steps */
     _Atomic uint32_t epoch; /* changes when a handle may have got a new meaning */
@@ -179,22 +180,25 @@ static inline struct mrl_node *mrl_node_at(uint32_t index)
     return (struct mrl_node *)(mrl.base + MRL_NODES_AT) + index;
 }
 
-static inline __attribute__((always_inline)) uint64_t mrl_now(void)
+/* Where mrl.tsc says that there is one. */
+static inline __attribute__((always_inline)) uint64_t mrl_counter(void)
 {
 #if defined(__x86_64__)
-    if (likely(mrl.tsc)) {
-        uint32_t low, high;
-        __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
-        return (uint64_t)high << 32 | low;
-    }
+    uint32_t low, high;
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    return (uint64_t)high << 32 | low;
 #elif defined(__aarch64__)
-    if (likely(mrl.tsc)) {
-        uint64_t ticks;
-        __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-        return ticks;
-    }
+    uint64_t ticks;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+#else
+    return 0;
 #endif
-    return mrl.clock();
+}
+
+static inline __attribute__((always_inline)) uint64_t mrl_now(void)
+{
+    return likely(mrl.tsc) ? mrl_counter() : mrl.clock();
 }
 
 static inline uintptr_t mrl_stack(void)
@@ -242,6 +246,7 @@ static inline __attribute__((always_inline)) struct mrl_thread *mrl_enter(void)
 static inline void mrl_switch(bool on)
 {
     mrl.hooks = on;
+    mrl.plain = on && mrl.tsc && !mrl.counters;
     mrl.on = on && !mrl.mpi_off;
 }
 
@@ -256,6 +261,21 @@ static inline __attribute__((always_inline)) struct mrl_thread *mrl_outside_mpi(
     if (unlikely(!mrl.started))
         mrl_begin_alone();
     return mrl_enter_if(&mrl.hooks);
+}
+
+/*
+ * The same where nothing is out of the ordinary; else NULL, and the above will know. What a handler that interrupts it
+ * does to the thread is not recorded, as above: hence the fence.
+ */
+static inline __attribute__((always_inline)) struct mrl_thread *mrl_outside_plainly(void)
+{
+    struct mrl_thread *t = mrl_self;
+    uintptr_t sp = mrl_stack();
+    if (unlikely(!atomic_load_explicit(&mrl.plain, memory_order_relaxed) || !t || sp < t->inside))
+        return NULL;
+    t->inside = sp;
+    atomic_signal_fence(memory_order_seq_cst);
+    return t;
 }
 
 /* Records are written at positions counted from the thread's first one, then committed. */

@@ -121,28 +121,35 @@ func (l *Log) take(ring *[records]record, from, to uint64) {
 		if from = l.usual(ring, from, to); from == to {
 			return
 		}
-		r := &ring[from&(records-1)]
-		if r.what.kind() != kindLeaf {
-			if !l.event(r, from) {
-				return
-			}
-			continue
-		}
-		// Two events in one record, in one block: those who go on after a kill go on at records.
-		if l.used+2*mostEvent > len(l.block) && !l.turn(from) {
+		if !l.event(&ring[from&(records-1)], from) {
 			return
 		}
-		path := r.what.path()
-		l.event(&record{start: r.start - uint64(r.duration), peer: NoPeer, what: makeWhat(path, 0, kindEnter, 0)}, from)
-		l.event(&record{start: r.start, duration: r.duration, peer: NoPeer, what: makeWhat(path, 0, kindExit, 0)}, from)
 	}
 }
 
+// common is what events that mean the same have in common: of those of regions the path, the kind and the flags alone.
+func (r *record) common() (what, who uint64, bytes uint32) {
+	switch r.what.kind() {
+	case kindLeaf: // whose flags are of its value
+		return uint64(r.what) &^ allFlags, nobody, 0
+	case kindEnter, kindExit: // of an exit the rest is its duration, which follows from the enter
+		return uint64(r.what), nobody, 0
+	case kindReceived:
+		return uint64(r.what), r.third(), 0
+	}
+	return uint64(r.what), r.third(), r.bytes
+}
+
+const (
+	allFlags = 0xff << 56
+	nobody   = uint64(1<<32 + NoPeer)
+)
+
 // event logs one event, of the record at a position. False: there is no room.
 func (l *Log) event(r *record, from uint64) bool {
-	what, who, bytes := uint64(r.what), r.third(), r.bytes
+	what, who, bytes := r.common()
 	var first, second uint64
-	end := l.last
+	end, events := l.last, uint64(1)
 	switch r.what.kind() {
 	case kindCall:
 		first, second = r.start-l.last, uint64(r.duration)
@@ -151,11 +158,13 @@ func (l *Log) event(r *record, from uint64) bool {
 		}
 		end = r.start + second
 	case kindReceived:
-		second, bytes = r.start, 0
+		second = r.start
 	case kindPosted, kindCompleted: // start is bytes, duration the operation's number, bytes the thread's
 		first, second = zigzag(int32(r.duration-l.number)), r.start
-	case kindEnter, kindExit: // of an exit the rest is its duration, which follows from the enter
-		who, first, end, bytes, l.wide = uint64(1<<32+NoPeer), r.start-l.last, r.start, 0, false
+	case kindEnter, kindExit:
+		first, end, l.wide = r.start-l.last, r.start, false
+	case kindLeaf:
+		first, second, end, events, l.wide = r.start-uint64(r.duration)-l.last, uint64(r.duration), r.start, 2, false
 	case kindBefore:
 		what, who, first, second, bytes = uint64(makeWhat(0, 0, kindBefore, 0)), 0, r.start, r.second(), 0
 		if first == 0 {
@@ -207,25 +216,31 @@ func (l *Log) event(r *record, from uint64) bool {
 	if k := r.what.kind(); k == kindPosted || k == kindCompleted {
 		l.number = r.duration
 	}
-	l.events++
+	l.events += events
 	return true
 }
 
-// usual logs calls and completions up to the first record whose definition does not stand in this block; everything
-// stays in registers meanwhile.
+// usual logs calls, messages and regions up to the first record whose definition does not stand in this block;
+// everything stays in registers meanwhile.
 func (l *Log) usual(ring *[records]record, from, to uint64) uint64 {
 	if l.wide {
 		return from
 	}
 	block, used, last, number, in := l.block, l.used, l.last, l.number, uint32(len(l.blocks))
-	begin := from
+	events := l.events
 loop:
 	for ; from < to; from++ {
 		r := &ring[from&(records-1)]
-		what, who, bytes := uint64(r.what), r.third(), r.bytes
+		what, who, bytes := r.common()
+		if r.what.kind() == kindValues {
+			continue
+		}
 		slot := slotOf(what, who, bytes)
 		d := &l.cache[slot]
 		if d.what != what || d.who != who || d.bytes != bytes || d.block != in || used+mostEvent > len(block) {
+			if d.what == what && d.block == leaveOut {
+				continue
+			}
 			break
 		}
 		var first, second uint64
@@ -233,12 +248,21 @@ loop:
 		case kindCall:
 			first, second = r.start-last, uint64(r.duration)
 			last = r.start + second
-		case kindCompleted:
+		case kindReceived:
+			second = r.start
+		case kindPosted, kindCompleted:
 			first, second = zigzag(int32(r.duration-number)), r.start
 			number = r.duration
+		case kindLeaf:
+			first, second = r.start-uint64(r.duration)-last, uint64(r.duration)
+			last = r.start
+			events++
+		case kindEnter, kindExit:
+			first, last = r.start-last, r.start
 		default:
 			break loop
 		}
+		events++
 		n, m := min((bits.Len64(first)+7)>>3, 7), min((bits.Len64(second)+7)>>3, 7)
 		at := used + 2
 		binary.LittleEndian.PutUint64(block[at:], first)
@@ -247,8 +271,7 @@ loop:
 		binary.LittleEndian.PutUint16(block[used:], uint16(int(slot)|n<<firstShift|m<<secondShift))
 		used = at + m + (m+1)>>3
 	}
-	l.used, l.last, l.number = used, last, number
-	l.events += from - begin
+	l.used, l.last, l.number, l.events = used, last, number, events
 	return from
 }
 
@@ -560,6 +583,14 @@ func eachIn(block []byte, visit func(*Logged) bool) (more bool, err error) {
 		case LogReceived, LogPosted, LogCompleted:
 			number += uint32(unzigzag(first))
 			e.Number, e.Thread, e.Op, e.Bytes = number, d.bytes&0xffff, Op(d.bytes>>16), second
+		case kindLeaf:
+			enter := e
+			enter.Kind, enter.Start = LogEnter, last+first
+			if !visit(&enter) {
+				return false, nil
+			}
+			last += first + second
+			e.Kind, e.Start = LogExit, last
 		case LogOffCore:
 			e.Duration = first
 		default:

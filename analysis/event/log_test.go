@@ -12,8 +12,23 @@ import (
 	"pgregory.net/rapid"
 )
 
-// randomRecord draws a record, and says as what it has to be logged, with Kind 0 if not at all.
-func randomRecord(t *rapid.T, paths []uint32, now uint64) (record, Logged) {
+// randomRecord draws a record, and says as what it has to be logged.
+func randomRecord(t *rapid.T, paths []uint32, now uint64) (record, []Logged) {
+	r, e := randomEvent(t, paths, now)
+	switch e.Kind {
+	case 0:
+		return r, nil
+	case kindLeaf:
+		e.Kind, e.Start = LogEnter, now-uint64(r.duration)
+		exit := e
+		exit.Kind, exit.Start = LogExit, now
+		return r, []Logged{e, exit}
+	}
+	return r, []Logged{e}
+}
+
+// randomEvent draws a record, and says as what it has to be logged, with Kind 0 if not at all.
+func randomEvent(t *rapid.T, paths []uint32, now uint64) (record, Logged) {
 	path := rapid.SampledFrom(paths).Draw(t, "path")
 	comm := uint16(rapid.IntRange(0, 3).Draw(t, "comm"))
 	peer, tag := int32(rapid.IntRange(-4, 5).Draw(t, "peer")), int32(rapid.IntRange(-1, 9).Draw(t, "tag"))
@@ -24,7 +39,7 @@ func randomRecord(t *rapid.T, paths []uint32, now uint64) (record, Logged) {
 	flags := uint8(rapid.IntRange(0, 127).Draw(t, "flags"))
 	wide := rapid.Uint64().Draw(t, "number")
 	switch kind := rapid.SampledFrom([]uint8{kindCall, kindCall, kindCall, kindEnter, kindExit, kindReceived, kindPosted, kindCompleted, kindBefore,
-		kindInside, kindBegin}).Draw(t, "kind"); kind {
+		kindInside, kindBegin, kindLeaf, kindLeaf, kindValues}).Draw(t, "kind"); kind {
 	case kindCall:
 		d := rapid.Uint32().Draw(t, "duration")
 		e := Logged{Kind: LogCall, Start: now, Duration: uint64(d), Path: path, Comm: comm, Peer: peer, Tag: tag, Bytes: uint64(size), flags: flags}
@@ -44,7 +59,10 @@ func randomRecord(t *rapid.T, paths []uint32, now uint64) (record, Logged) {
 			return wordsRecord(kind, 0, 7, 7), Logged{}
 		}
 		return wordsRecord(kind, wide, uint64(size), 9), Logged{Kind: LogOffCore, Duration: wide}
-	case kindInside:
+	case kindLeaf:
+		return record{now, uint32(min(now, uint64(size))), 7, peer, tag, makeWhat(path, 0, kind, flags)},
+			Logged{Kind: kindLeaf, Path: path, Peer: NoPeer}
+	case kindInside, kindValues:
 		return wordsRecord(kind, wide, uint64(size), 9), Logged{}
 	case kindBegin:
 		return wordsRecord(kind, now, 0, 0), Logged{Kind: LogBegin, Start: now}
@@ -87,9 +105,7 @@ func TestLogGivesBackWhatItTook(t *testing.T) {
 			r, e := randomRecord(t, paths, now)
 			for range repeat {
 				tw.put(r)
-				if e.Kind != 0 {
-					want = append(want, e)
-				}
+				want = append(want, e...)
 			}
 		}
 		tw.a.Consume()
@@ -132,9 +148,7 @@ func TestLogGoesOnAfterAKill(t *testing.T) {
 				r, e := randomRecord(t, paths, now)
 				for range repeat {
 					tw.put(r)
-					if e.Kind != 0 {
-						want = append(want, e)
-					}
+					want = append(want, e...)
 				}
 			}
 		}

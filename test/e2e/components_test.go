@@ -258,6 +258,26 @@ func TestComponentsWithoutMPI(t *testing.T) {
 	}
 }
 
+// The name of a value may lie anywhere, and its address may hold another one the next time.
+func TestNamesOfValues(t *testing.T) {
+	directory := t.TempDir()
+	program := filepath.Join(directory, "values")
+	out, err := exec.Command("gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-I"+filepath.Join(top, "cshim", "include"), apps("values.c"), "-o", program, "-ldl").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	r := command{directory: directory}.run(t, artifact(t, "marple"), "exec", "--out", "run", "--", program)
+	require.Zero(t, r.code, r.stderr)
+	_, rows := readInvocations(t, filepath.Join(directory, "run"))
+	require.Len(t, rows, 3*(20*2*2+1))
+	for k, i := range rows {
+		name, value := strings.Repeat("n", 255), int64(9)
+		if k %= 81; k < 80 {
+			length := k/4 + 1
+			name, value = "an often used name of a value"[:length-1]+string("xy"[k/2%2]), int64(100*length+k/2%2)
+		}
+		require.Equal(t, value, i[name], "%s in %v", name, i)
+	}
+}
+
 // compareAccount compares records with the times that the program has taken itself.
 func compareAccount(t *testing.T, account string, rows []invocation) {
 	t.Helper()
