@@ -8,6 +8,7 @@
 #include "shim.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -20,11 +21,39 @@ struct off {
     uint64_t runnable, blocked; /* ticks */
 };
 
-static uint64_t cpu_ns(void)
+static uint64_t clock_ns(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return clock_gettime(clock, &t) ? 0 : (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t cpu_ns(void)
+{
+    return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static struct {
+    clockid_t main_thread;
+    uint64_t before;
+} others;
+
+static uint64_t others_ns(void)
+{
+    uint64_t main_thread = clock_ns(others.main_thread), all = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    return main_thread && all > main_thread ? all - main_thread : 0;
+}
+
+void mrl_cpu_others_begin(void)
+{
+    if (pthread_getcpuclockid(pthread_self(), &others.main_thread))
+        others.main_thread = -1;
+    others.before = others_ns();
+}
+
+uint64_t mrl_cpu_others(void)
+{
+    uint64_t now = others_ns();
+    return now > others.before ? now - others.before : 0;
 }
 
 /* Nanoseconds this thread has waited on a run queue, or false where the kernel does not tell. */

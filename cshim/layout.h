@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define MRL_MAGIC "MARPLE\r\n"
-#define MRL_VERSION 5u
+#define MRL_VERSION 6u
 
 /* What a call does. The order is that of analysis/event; values are written to disk. */
 enum mrl_op {
@@ -455,6 +455,7 @@ struct mrl_header {
     uint64_t begin_tick, end_tick; /* MPI_Init left by all, MPI_Finalize entered by all */
     uint64_t init_ticks;           /* spent in MPI_Init */
     uint64_t thread_level;         /* 0..3: single, funneled, serialized, multiple */
+    uint64_t others_cpu_ns;        /* CPU time of all threads but the main one, from begin_tick to end_tick */
     uint64_t unrecorded_ticks;        /* the program did not want MPI calls recorded: so long, ... */
     uint64_t unrecorded_since;        /* ... and since this tick, if it is not 0 */
     /* how full the tables are; beyond these nothing is valid */

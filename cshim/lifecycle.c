@@ -118,6 +118,7 @@ void mrl_record(struct mrl_instant before)
     if (!t)
         return;
     t->main_thread = 1;
+    mrl_cpu_others_begin();
     h->begin_tick = t->begin_tick;
     mrl_switch(true);
 }
@@ -129,6 +130,7 @@ void mrl_stop_recording(uint64_t end)
     mrl.stopped = true;
     mrl.header->last = mrl_instant_now();
     mrl.header->end_tick = end;
+    mrl.header->others_cpu_ns = mrl_cpu_others();
     mrl.header->state = MRL_FINALIZED;
 }
 

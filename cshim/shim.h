@@ -106,6 +106,10 @@ void mrl_drain(void);
 
 /* cpu.c */
 void mrl_cpu_begin(struct mrl_thread *t);
+
+/* In the main thread; from then on, the CPU time of all others, in ns. 0: not known. */
+void mrl_cpu_others_begin(void);
+uint64_t mrl_cpu_others(void);
 uint64_t mrl_cpu_gap(struct mrl_thread *t, uint64_t now);
 void mrl_cpu_call(struct mrl_thread *t, uint64_t start, uint64_t end);
 

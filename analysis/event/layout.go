@@ -284,6 +284,7 @@ type Header struct {
 	BeginTick, EndTick                                                        uint64
 	InitTicks                                                                 uint64
 	ThreadLevel                                                               uint64
+	OthersCPUNs                                                               uint64
 	UnrecordedTicks, UnrecordedSince                                          uint64
 	Strings, Nodes, Comms, Modules, Members, Threads                          uint32
 	NodesLost, CommsLost, StringsLost, MembersLost, ThreadsLost, RequestsLost uint64
@@ -303,7 +304,7 @@ type Header struct {
 
 const (
 	magic   = "MARPLE\r\n"
-	version = 5
+	version = 6
 
 	recordSize    = 32
 	stringsMax    = 1 << 20

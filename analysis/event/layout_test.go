@@ -16,7 +16,7 @@ import (
 // names are derived; the few that were shortened are listed.
 func TestLayoutMatchesC(t *testing.T) {
 	shortened := map[string]string{
-		"mrl_thread.wallNs": "cpu_wall_ns", "mrl_thread.delay": "delay_ns", "mrl_header.CPUs": "cpus", "mrl_header.PID": "pid", "mrl_header.PIDSpace": "pid_space",
+		"mrl_thread.wallNs": "cpu_wall_ns", "mrl_thread.delay": "delay_ns", "mrl_header.CPUs": "cpus", "mrl_header.OthersCPUNs": "others_cpu_ns", "mrl_header.PID": "pid", "mrl_header.PIDSpace": "pid_space",
 		"mrl_header.MPIName": "mpi_name", "mrl_module.BuildID": "build_id", "mrl_module.BuildIDLen": "build_id_len",
 		"mrl_comm.ID": "id", "mrl_thread.osTID": "os_tid",
 	}

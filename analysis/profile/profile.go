@@ -78,6 +78,8 @@ type Total struct {
 	Own      uint64 // Marple itself
 	Init     uint64 // MPI_Init, before Wall begins
 	OtherMPI uint64 // MPI calls of other threads
+	Others   uint64 // CPU time of other threads during Wall
+	Cores    uint32 // CPUs that the rank may use
 
 	Calls                   uint64 // MPI calls of all threads
 	Invocations             uint64 // of components, that have ended
@@ -157,14 +159,16 @@ func text(b []byte) string {
 // FromProcess is the profile of one process.
 func FromProcess(p *event.Process) *Profile {
 	h := p.Header()
+	host := Host{ID: h.Host, Name: text(h.HostName[:]), Ranks: 1, CPUs: h.CPUs}
 	profile := &Profile{
 		World: max(h.Ranks, 1), Program: text(h.Program[:]), Library: text(h.Library[:]), MPI: text(h.MPIName[:]), Params: text(h.Params[:]),
 		Threads: uint8(h.ThreadLevel), Clocks: 1 << (h.ClockKind & 7), Begun: h.First.WallNs,
-		Hosts: []Host{{ID: h.Host, Name: text(h.HostName[:]), Ranks: 1, CPUs: h.CPUs}},
+		Hosts: []Host{host},
 		Graph: *callgraph.FromProcess(p),
 	}
 	clock := callgraph.ClockOf(h)
-	total := Total{Rank: h.Rank, Host: h.Host, PID: h.PID, State: uint8(h.State), Abort: h.AbortCode, Init: clock.Ns(h.InitTicks)}
+	total := Total{Rank: h.Rank, Host: h.Host, PID: h.PID, State: uint8(h.State), Abort: h.AbortCode, Init: clock.Ns(h.InitTicks),
+		Others: h.OthersCPUNs, Cores: uint32(host.Cores())}
 	comms := newComms(p, clock)
 	for _, t := range p.Threads() {
 		total.Threads += uint32(t.Owners)

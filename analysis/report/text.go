@@ -194,6 +194,10 @@ func (w *writer) efficiency() {
 	if len(parts) > 0 {
 		w.block("Not counted  ", "             ", strings.Join(parts, ", ")+" of all time")
 	}
+	if cores, tell := w.r.OtherThreads(); tell {
+		w.block("Threads      ", "             ", fmt.Sprintf("others than the one that calls MPI computed on %.2f cores per rank; "+
+			"efficiencies and shares are of the one that does", cores))
+	}
 }
 
 func part(ns, of uint64) float64 { return float64(ns) / float64(max(of, 1)) }

@@ -110,7 +110,7 @@ func (b *builder) balance(r *Run) {
 			Blocked: t.Blocked, Paused: t.Paused, Own: t.Own}
 		r.Core.add(one)
 		r.PerRank = append(r.PerRank, RankBalance{Rank: int(t.Rank), Host: hosts[t.Host], Ended: endings[t.State],
-			Abort: int(t.Abort), Threads: int(t.Threads), Balance: one, InitNs: t.Init, OtherMPI: t.OtherMPI, Calls: t.Calls,
+			Abort: int(t.Abort), Threads: int(t.Threads), Balance: one, InitNs: t.Init, OtherMPI: t.OtherMPI, OtherCPU: t.Others, Cores: int(t.Cores), Calls: t.Calls,
 			Sent: t.Sent, SentBytes: t.SentBytes, Received: t.Received, ReceivedBytes: t.ReceivedBytes})
 	}
 	r.Efficiency = Efficiencies(r.PerRank)
@@ -470,8 +470,12 @@ func (b *builder) peers(r *Run) {
 // Conditions that are about cores.
 const (
 	ranksOutnumberCores = "ranks-outnumber-cores"
+	threadsBound        = "threads-bound"
+	threadsShareCores   = "threads-share-cores"
 	coresShared         = "cores-shared"
 )
+
+var onCores = []string{ranksOutnumberCores, threadsBound, threadsShareCores, coresShared}
 
 // conditions are circumstances that change how the figures must be read.
 func conditions(r *Run) []Note {
@@ -493,8 +497,7 @@ func conditions(r *Run) []Note {
 		}
 	}
 	if len(list) == 0 && r.Efficiency.CoreAvailability > 0 && r.Efficiency.CoreAvailability < 0.95 {
-		list = append(list, Note{coresShared, fmt.Sprintf(
-			"Other work ran on these cores: %s. Measure on cores of your own; shares below leave that time out", coreless), 0})
+		list = append(list, crowded(r, coreless))
 	}
 	if paused := r.Core.Paused; paused > 0 {
 		list = append(list, Note{"recording-paused", fmt.Sprintf("recording was switched off (MPI_Pcontrol) for %.0f %% of the time",
@@ -504,6 +507,43 @@ func conditions(r *Run) []Note {
 		list = append(list, Note{"overhead", fmt.Sprintf("Marple itself took %.1f %% of the time", 100*float64(own)/float64(r.Core.Wall)), 0})
 	}
 	return list
+}
+
+// worthTelling is how much of a core the other threads of a rank compute on before they are spoken of.
+const worthTelling = 0.05
+
+// OtherThreads is the number of cores that a rank's other threads computed on: the mean over time and ranks.
+func (r *Run) OtherThreads() (cores float64, tell bool) {
+	sum := uint64(0)
+	for _, p := range r.PerRank {
+		sum += p.OtherCPU
+	}
+	cores = float64(sum) / float64(max(r.Core.Wall, 1))
+	return cores, cores >= worthTelling && !slices.Contains(r.Clocks, "external")
+}
+
+// crowded says who had the cores that ranks waited for, although there is one for each rank.
+func crowded(r *Run, coreless string) Note {
+	if _, threads := r.OtherThreads(); !threads {
+		return Note{coresShared, "Other work ran on these cores: " + coreless + ". Measure on cores of your own; shares below leave that time out", 0}
+	}
+	full, least := []int{}, 0
+	for _, p := range r.PerRank {
+		own := float64(p.Wall-min(p.Wall, p.OffCore+p.Waited+p.Blocked)) + float64(p.OtherCPU)
+		if p.Cores > 0 && float64(p.OtherCPU) >= worthTelling*float64(p.Wall) && own >= 0.9*float64(p.Wall)*float64(p.Cores) {
+			if full = append(full, p.Rank); least == 0 || p.Cores < least {
+				least = p.Cores
+			}
+		}
+	}
+	if len(full) > 0 {
+		return Note{threadsBound, fmt.Sprintf("%s %s for all %s threads: %s. Give ranks more cores (mpirun --map-by slot:PE=N, "+
+			"srun --cpus-per-task=N) or fewer threads (OMP_NUM_THREADS); shares below leave that time out",
+			words.Sentence(words.Ranks(full)), words.Plural(len(full), "has ", "have ")+words.Count(uint64(least), "core", "cores")+
+				words.Plural(len(full), "", " each"), words.Plural(len(full), "its", "their"), coreless), uint64(len(full))}
+	}
+	return Note{threadsShareCores, "The ranks' own other threads, and what else runs, share the cores with them: " + coreless +
+		". Start no more threads (OMP_NUM_THREADS) than there are cores for each rank; shares below leave that time out", 0}
 }
 
 // stuck are the calls that ranks were in when they ended, unless they got through MPI_Finalize.

@@ -9,6 +9,7 @@ package run
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"marple/analysis/callgraph"
@@ -104,6 +105,8 @@ type RankBalance struct {
 	Balance
 	InitNs        uint64 `json:"init_ns"`
 	OtherMPI      uint64 `json:"other_threads_mpi_ns"`
+	OtherCPU      uint64 `json:"other_threads_cpu_ns,omitempty"` // CPU time of all threads but the one that called MPI_Init, during wall_ns
+	Cores         int    `json:"cores,omitempty"`                // that the rank may use
 	Calls         uint64 `json:"mpi_calls"`
 	Sent          uint64 `json:"messages_sent"`
 	SentBytes     uint64 `json:"bytes_sent"`
@@ -322,7 +325,9 @@ type Note struct {
 }
 
 // OnCores tells whether it is about ranks that had to wait for a core.
-func (n Note) OnCores() bool { return n.ID == ranksOutnumberCores || n.ID == coresShared }
+func (n Note) OnCores() bool {
+	return slices.Contains(onCores, n.ID)
+}
 
 // Finding is something worth changing.
 type Finding struct {

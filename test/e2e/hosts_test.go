@@ -148,6 +148,25 @@ func (h host) test(t *testing.T, mpi *library, program string) {
 	}
 }
 
+// What the threads that do not call MPI compute, as the program itself accounts for it.
+func TestOtherThreads(t *testing.T) {
+	eachReal(t, func(t *testing.T, mpi *library) {
+		measured, r := mpi.measuredHost(t, command{}, mpi.host(t, "beside"), "beside")
+		said := regexp.MustCompile(`others ([\d.]+)`).FindAllStringSubmatch(r.stdout, -1)
+		require.Len(t, said, hostRanks, r.stdout)
+		want, got := 0.0, 0.0
+		for i, rank := range measured.PerRank {
+			seconds, err := strconv.ParseFloat(said[i][1], 64)
+			require.NoError(t, err)
+			want, got = want+seconds, got+float64(rank.OtherCPU)/1e9
+			assert.Positive(t, rank.Cores)
+		}
+		// The MPI library's threads and Marple's compute a little, too.
+		assert.InDelta(t, want, got, 0.05+0.1*want)
+		assert.Regexp(t, `(?m)^Threads +others than the one that calls MPI computed on \d\.\d\d cores per rank`, r.stderr)
+	})
+}
+
 // steps adds up what the ranks say of themselves: how many calls of MPI_Sendrecv they have made.
 func steps(t *testing.T, stdout string) uint64 {
 	t.Helper()
