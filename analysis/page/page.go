@@ -20,6 +20,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"marple/analysis/callgraph"
 	"marple/analysis/diagnosis"
@@ -59,7 +60,7 @@ type Figure struct {
 	SVG   []byte
 }
 
-//go:embed page.html list.html page.css page.js
+//go:embed page.html list.html compare.html page.css page.js
 var files embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
@@ -84,7 +85,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 		return words.Duration(float64(sum) / float64(n) / 1e9)
 	},
 	"of": func(part, whole uint64) float64 { return float64(part) / float64(max(whole, 1)) },
-}).ParseFS(files, "page.html", "list.html"))
+}).ParseFS(files, "*.html"))
 
 // mostRows of a table that is sorted by what matters; the run file has the rest.
 const mostRows = 200
@@ -400,20 +401,56 @@ func draw(f run.Front) front {
 	return out
 }
 
-// Item is one run of a list.
-type Item struct {
-	Link, Title, Text string
+// List is the page that leads to several runs.
+type List struct {
+	Title  string
+	Places []string // where the runs are
+	Filter string   // which of them are shown
+	Error  string   // that the filter has
+	Note   string
+	Fields [][2]string // that a filter may ask for, with what they mean
+	Sorts  []Sort
+	Items  []Item
+	Found  int // runs, of which Items are the first
+	All    int
 }
 
-// List writes the page that leads to several runs.
-func List(out io.Writer, title string, items []Item) error {
+// Sort is a column by which the list can be sorted.
+type Sort struct {
+	Title, Link string
+	Sorted      string // ascending or descending; empty: by another column
+	Number      bool
+}
+
+// Item is one run of a list.
+type Item struct {
+	Key, Link string // Key: of a run that can be compared
+	Name      string
+	Error     string // why it cannot be shown
+	Started   time.Time
+	Ranks     int
+	Wall      float64
+	Parallel  float64
+	Finding   string // the most expensive
+	Share     float64
+	Given     []string // parameters, with their values
+}
+
+// WriteList writes the page that leads to several runs.
+func WriteList(out io.Writer, l List) error { return styled(out, "list.html", l) }
+
+// WriteComparison writes the page on two runs that report.Comparison has compared, with links to them and to all.
+func WriteComparison(out io.Writer, a, b, back, text string) error {
+	return styled(out, "compare.html", struct{ A, B, Back, Text string }{a, b, back, text})
+}
+
+func styled(out io.Writer, name string, page any) error {
 	css, err := files.ReadFile("page.css")
 	if err != nil {
 		return err
 	}
-	return templates.ExecuteTemplate(out, "list.html", struct {
-		Title string
-		CSS   template.CSS
-		Items []Item
-	}{title, template.CSS(css), items})
+	return templates.ExecuteTemplate(out, name, struct {
+		Page any
+		CSS  template.CSS
+	}{page, template.CSS(css)})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"regexp"
 	"strings"
@@ -102,10 +103,21 @@ func TestHostileNames(t *testing.T) {
 	d := dataOf(t, text)
 	assert.Contains(t, strings.Join(d.Names, ""), `</script><script>alert(1)`, "it is there, as text")
 
-	var list bytes.Buffer
-	require.NoError(t, List(&list, evil, []Item{{Link: "javascript:alert(1)", Title: evil, Text: evil}}))
-	assert.NotContains(t, list.String(), "<script")
-	assert.NotContains(t, list.String(), `href="javascript:`)
+	for name, show := range map[string]func(io.Writer) error{
+		"list": func(out io.Writer) error {
+			return WriteList(out, List{Title: evil, Places: []string{evil}, Filter: evil, Error: evil, Note: evil, Sorts: []Sort{{Title: evil, Link: "javascript:alert(1)"}},
+				Items: []Item{{Key: evil, Link: "javascript:alert(1)", Name: evil, Finding: evil, Given: []string{evil}}, {Name: evil, Error: evil}}})
+		},
+		"comparison": func(out io.Writer) error {
+			return WriteComparison(out, "javascript:alert(1)", "javascript:alert(1)", "javascript:alert(1)", evil)
+		},
+	} {
+		var text bytes.Buffer
+		require.NoError(t, show(&text))
+		assert.NotContains(t, text.String(), "<script", name)
+		assert.NotContains(t, text.String(), "<img", name)
+		assert.NotContains(t, text.String(), `href="javascript:`, name)
+	}
 }
 
 // Nothing in the page leads out of it.

@@ -1,11 +1,15 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
 )
 
@@ -23,8 +27,57 @@ func Fields() (list [][2]string) {
 	return list
 }
 
-// maxExpression is how long an expression may be.
-const maxExpression = 10_000
+// Bounds of an expression: whoever may ask a question may not keep others waiting for long, or take all memory.
+const (
+	maxExpression = 10_000 // bytes
+	maxNodes      = 500
+	maxNested     = 3 // conditions on lists within each other
+)
+
+// builtins are the functions that expressions may use: none whose answer grows beyond what is there.
+var builtins = []string{"all", "none", "any", "one", "filter", "find", "count", "sum", "len", "abs", "ceil", "floor", "round", "int", "float", "string",
+	"trim", "upper", "lower", "indexOf", "hasPrefix", "hasSuffix", "max", "min", "mean", "median", "now", "duration", "date", "first", "last", "keys", "values"}
+
+// bounds looks for what may take long.
+type bounds struct {
+	ranges int // that are not asked whether something is in them
+	nested int
+	names  bool
+	other  string // function
+}
+
+func (b *bounds) Visit(n *ast.Node) {
+	isRange := func(n ast.Node) bool {
+		x, ok := n.(*ast.BinaryNode)
+		return ok && x.Operator == ".."
+	}
+	switch x := (*n).(type) {
+	case *ast.BinaryNode:
+		if isRange(x) {
+			b.ranges++
+		} else if isRange(x.Right) && (x.Operator == "in" || x.Operator == "not in") {
+			b.ranges--
+		}
+	case *ast.VariableDeclaratorNode:
+		b.names = true
+	case *ast.BuiltinNode:
+		if !slices.Contains(builtins, x.Name) {
+			b.other = x.Name
+		}
+	case *ast.PredicateNode:
+		inside := 1
+		ast.Walk(&x.Node, counter{&inside})
+		b.nested = max(b.nested, inside)
+	}
+}
+
+type counter struct{ predicates *int }
+
+func (c counter) Visit(n *ast.Node) {
+	if _, ok := (*n).(*ast.PredicateNode); ok {
+		*c.predicates++
+	}
+}
 
 // ParseFilter reads an expression of expr-lang, such as ranks >= 64 && any(findings, .share > 0.2). Errors show where in
 // it the mistake is.
@@ -32,9 +85,28 @@ func ParseFilter(text string) (*Filter, error) {
 	if len(text) > maxExpression {
 		return nil, fmt.Errorf("an expression of %d bytes: expected at most %d", len(text), maxExpression)
 	}
-	program, err := expr.Compile(text, expr.Env(environment(&Trial{})), expr.AsBool())
+	mistaken := func(err error) error {
+		return fmt.Errorf("%w\nexpected a condition on %s", err, strings.Join(names(), ", "))
+	}
+	tree, err := parser.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("%w\nexpected a condition on %s", err, strings.Join(names(), ", "))
+		return nil, mistaken(err)
+	}
+	var b bounds
+	ast.Walk(&tree.Node, &b)
+	switch {
+	case b.names:
+		return nil, errors.New("let: expected a single condition")
+	case b.other != "":
+		return nil, fmt.Errorf("%s: expected one of the functions %s", b.other, strings.Join(builtins, ", "))
+	case b.ranges > 0:
+		return nil, errors.New("..: expected it behind in, as in: ranks in 8..64")
+	case b.nested > maxNested:
+		return nil, fmt.Errorf("conditions on lists: expected at most %d within each other", maxNested)
+	}
+	program, err := expr.Compile(text, expr.Env(environment(&Trial{})), expr.AsBool(), expr.MaxNodes(maxNodes))
+	if err != nil {
+		return nil, mistaken(err)
 	}
 	return &Filter{program}, nil
 }

@@ -72,6 +72,23 @@ type Model struct {
 	Confidence float64 `json:"confidence" expr:"confidence"`
 }
 
+// Describe is what a database would say of a run that is in none.
+func Describe(r *run.Run) *Trial {
+	t := &Trial{Application: applicationOf(r), Program: r.Program, MPI: r.MPI.Library, Started: r.Started.UTC(), Ranks: r.Ranks, Measured: r.Measured, Hosts: len(r.Hosts),
+		Wall: float64(r.WallNs) / 1e9, CoreTime: float64(r.CoreTime()) / 1e9, Parallel: r.Efficiency.Parallel, LoadBalance: r.Efficiency.LoadBalance,
+		CoreAvailability: r.Efficiency.CoreAvailability, Parameters: r.Parameters, Metadata: metadataOf(r), Findings: []Finding{}, Models: []Model{}}
+	if r.Efficiency.Defined {
+		t.Communication = &r.Efficiency.Communication
+	}
+	for _, f := range r.Findings {
+		t.Findings = append(t.Findings, Finding{f.ID, f.Title, f.Share, f.Seconds, f.Where, f.Model, f.Factor, f.Confidence})
+	}
+	for _, m := range r.Models {
+		t.Models = append(t.Models, Model{m.Name, m.Title, m.Confidence})
+	}
+	return t
+}
+
 // Experiment is an experiment with its trials counted.
 type Experiment struct {
 	ID          int64     `json:"id"`

@@ -259,6 +259,10 @@ func asName(text, otherwise string) string {
 	return text
 }
 
+func applicationOf(r *run.Run) string {
+	return asName(strings.TrimLeft(path.Base(r.Program), "./"), "unknown")
+}
+
 // conclusions are what Marple made of the measurement, and may make differently one day.
 var conclusions = []string{"findings", "models", "to_go_deeper", "selection"}
 
@@ -492,7 +496,7 @@ func (w *writer) trial(t *trial) (Outcome, error) {
 		application = was.application
 	}
 	if application == "" {
-		application = asName(strings.TrimLeft(path.Base(t.Run.Program), "./"), "unknown")
+		application = applicationOf(t.Run)
 	}
 	if experiment == "" {
 		experiment = was.experiment
@@ -600,19 +604,9 @@ func (w *writer) rows(t *trial, id, experiment int64) (int64, error) {
 	for name, f := range t.files {
 		files = append(files, []any{id, name, f.digest, f.content})
 	}
-	hosts := []string{}
-	for _, h := range r.Hosts {
-		hosts = append(hosts, h.Name)
-	}
 	if !there { // the same measurement has the same
-		of := map[string]string{"mpi.family": r.MPI.Family, "thread_level": r.ThreadLevel, "clocks": strings.Join(r.Clocks, " "), "hosts": strings.Join(hosts, " ")}
-		for _, m := range r.Metadata {
-			if name := asName(m.Name, "unnamed"); of[name] == "" && len(of) < MaxMetadata {
-				of[name] = m.Value
-			}
-		}
-		for name, value := range of {
-			if _, given := t.Metadata[name]; !given && value != "" {
+		for name, value := range metadataOf(r) {
+			if _, given := t.Metadata[name]; !given {
 				metadata = append(metadata, []any{id, name, clean(value)})
 			}
 		}
@@ -638,6 +632,22 @@ func (w *writer) rows(t *trial, id, experiment int64) (int64, error) {
 		}
 	}
 	return id, nil
+}
+
+// metadataOf a run is what it says of its circumstances.
+func metadataOf(r *run.Run) map[string]string {
+	hosts := []string{}
+	for _, h := range r.Hosts {
+		hosts = append(hosts, h.Name)
+	}
+	of := map[string]string{"mpi.family": r.MPI.Family, "thread_level": r.ThreadLevel, "clocks": strings.Join(r.Clocks, " "), "hosts": strings.Join(hosts, " ")}
+	for _, m := range r.Metadata {
+		if name := asName(m.Name, "unnamed"); of[name] == "" && len(of) < MaxMetadata {
+			of[name] = m.Value
+		}
+	}
+	maps.DeleteFunc(of, func(_, value string) bool { return value == "" })
+	return of
 }
 
 // statistics of all call paths; the application gets those that it does not have yet.

@@ -2,36 +2,51 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"marple/analysis/compare"
 	"marple/analysis/page"
+	"marple/analysis/report"
 	"marple/analysis/run"
+	"marple/analysis/store"
 	"marple/analysis/words"
 )
 
 func serveCommand() *cobra.Command {
-	c := &cobra.Command{Use: "serve RUN...", Short: "Show runs in a browser, on this computer only", Annotations: endless,
+	c := &cobra.Command{Use: "serve RUN... | db:SELECTION...", Short: "Show runs in a browser, on this computer only", Annotations: endless,
 		Long: `Shows a list of runs and, of each, the page that marple page writes, at an address that only this computer can
-reach. A directory that is no run itself stands for the runs in it, also for those that come later. Ends when
-interrupted.`}
+reach. The list can be sorted, and filtered by what is known of the runs; two of them can be compared. A directory that
+is no run itself stands for the runs in it, also for those that come later. db: stands for all trials in the database,
+and db:SELECTION for some: an application, numbers, or an expression (see marple db query --help). Ends when
+interrupted.`,
+		Example: `  marple serve .
+  marple serve db: --db postgres://user@host/database
+  marple serve 'db:ranks >= 64'`}
 	o := pageFlags(c)
+	database(c, false)
 	port := c.Flags().Int("port", 8137, "port on 127.0.0.1 (0: any that is free)")
 	c.Args = func(_ *cobra.Command, arguments []string) error {
 		if len(arguments) == 0 {
-			return usage("serve: expected runs, or directories that hold runs")
+			return usage("serve: expected runs, directories that hold runs, or db: for those in the database")
 		}
 		return nil
 	}
@@ -39,9 +54,28 @@ interrupted.`}
 		if err := o.check(); err != nil {
 			return err
 		}
-		for _, path := range arguments {
-			if _, err := os.Stat(path); err != nil {
+		l := &library{options: o, known: map[string]description{}}
+		for _, argument := range arguments {
+			if selection, ok := strings.CutPrefix(argument, fromDatabase); ok {
+				l.selections = append(l.selections, selection)
+				continue
+			}
+			if _, err := os.Stat(argument); err != nil {
 				return err
+			}
+			l.paths = append(l.paths, argument)
+		}
+		if len(l.selections) > 0 {
+			s, err := openStore(c, store.Existing)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			l.store = s
+			for _, selection := range l.selections { // mistakes are said at once
+				if _, err := l.selected(c.Context(), selection); err != nil {
+					return err
+				}
 			}
 		}
 		listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(*port)))
@@ -50,7 +84,7 @@ interrupted.`}
 		}
 		ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
-		server := &http.Server{Handler: local(handler(arguments, o)), ReadHeaderTimeout: 10 * time.Second}
+		server := &http.Server{Handler: local(handler(l)), ReadHeaderTimeout: 10 * time.Second}
 		go func() {
 			<-ctx.Done()
 			_ = server.Shutdown(context.WithoutCancel(ctx))
@@ -64,8 +98,8 @@ interrupted.`}
 	return c
 }
 
-// local refuses requests that name another host: a page from elsewhere must not read runs by giving this address a
-// name of its own.
+// local refuses requests that name another host, or come from another site's page: such a page must neither read runs
+// by giving this address a name of its own, nor have this server work for it.
 func local(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)
@@ -76,13 +110,66 @@ func local(next http.Handler) http.Handler {
 			http.Error(w, "this address is 127.0.0.1", http.StatusForbidden)
 			return
 		}
+		if from := r.Header.Get("Sec-Fetch-Site"); from == "cross-site" || from == "same-site" {
+			http.Error(w, "this page is not opened from others; type its address", http.StatusForbidden)
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// runsIn lists the runs that are there now, among what the arguments stand for.
-func runsIn(arguments []string) []string {
-	return slices.DeleteFunc(runPaths(arguments), func(path string) bool {
+// library is the runs that are shown: those in directories, and those in a database.
+type library struct {
+	options    *pageOptions
+	paths      []string
+	store      *store.Store
+	selections []string
+
+	lock  sync.Mutex
+	known map[string]description // by path
+}
+
+// description is what a run file said when it was read.
+type description struct {
+	changed time.Time
+	trial   *store.Trial
+	err     error
+}
+
+// entry is one run of the list: a trial, or a path with what a database would say of the run there.
+type entry struct {
+	*store.Trial
+	path string
+	err  error
+}
+
+// key is the entry's name in addresses: it stays the same whatever other runs come.
+func (e *entry) key() string {
+	if e.path == "" {
+		return strconv.FormatInt(e.ID, 10)
+	}
+	sum := sha256.Sum256([]byte(e.path))
+	return "d" + hex.EncodeToString(sum[:8])
+}
+
+func (e *entry) name() string {
+	if e.path != "" {
+		return e.path
+	}
+	return fmt.Sprintf("%s/%s: %s (%d)", e.Application, e.Experiment, e.Name, e.ID)
+}
+
+func (l *library) places() (list []string) {
+	list = slices.Clone(l.paths)
+	for _, selection := range l.selections {
+		list = append(list, strings.TrimSuffix(l.store.Place()+": "+selection, ": "))
+	}
+	return list
+}
+
+// runsIn lists the runs that are there now, among what paths stand for.
+func runsIn(paths []string) []string {
+	return slices.DeleteFunc(runPaths(paths), func(path string) bool {
 		info, err := os.Stat(path)
 		if err == nil && info.IsDir() {
 			_, err = os.Stat(filepath.Join(path, run.File))
@@ -91,46 +178,269 @@ func runsIn(arguments []string) []string {
 	})
 }
 
-func handler(arguments []string, o *pageOptions) http.Handler {
-	mux := http.NewServeMux()
-	send := func(w http.ResponseWriter, text []byte, err error) {
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Header().Set("Cache-Control", "no-store")
-		_, _ = w.Write(text)
+func (l *library) selected(ctx context.Context, selection string) ([]*store.Trial, error) {
+	if selection == "" {
+		return l.store.Trials(ctx)
 	}
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		items := []page.Item{}
-		for i, path := range runsIn(arguments) {
-			item := page.Item{Link: fmt.Sprintf("/run/%d/%s", i, filepath.Base(path)), Title: path}
-			if r, err := run.Read(path); err != nil {
-				item.Text = err.Error()
-			} else {
-				item.Text = fmt.Sprintf("%s, %d ranks, %s, parallel efficiency %s", r.Program, r.Ranks, words.Duration(float64(r.WallNs)/1e9), words.Percent(r.Efficiency.Parallel))
+	found, err := l.store.Select(ctx, selection)
+	if err != nil {
+		return nil, err
+	}
+	return found.Trials, nil
+}
+
+// entries are all runs that are there now.
+func (l *library) entries(ctx context.Context) (list []*entry, err error) {
+	for _, path := range runsIn(l.paths) {
+		d := l.describe(path)
+		list = append(list, &entry{d.trial, path, d.err})
+	}
+	seen := map[int64]bool{}
+	for _, selection := range l.selections {
+		trials, err := l.selected(ctx, selection)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range trials {
+			if !seen[t.ID] {
+				seen[t.ID] = true
+				list = append(list, &entry{t, "", nil})
 			}
-			items = append(items, item)
 		}
-		var text bytes.Buffer
-		err := page.List(&text, "Runs", items)
-		send(w, text.Bytes(), err)
-	})
-	mux.HandleFunc("GET /run/{number}/{name}", func(w http.ResponseWriter, r *http.Request) {
-		paths := runsIn(arguments)
-		i, err := strconv.Atoi(r.PathValue("number"))
-		if err != nil || i < 0 || i >= len(paths) || filepath.Base(paths[i]) != r.PathValue("name") {
-			http.NotFound(w, r)
-			return
+	}
+	return list, nil
+}
+
+// describe reads a run file if it is another one than before.
+func (l *library) describe(path string) description {
+	file := path
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		file = filepath.Join(path, run.File)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return description{err: err}
+	}
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	if d, ok := l.known[path]; ok && d.changed.Equal(info.ModTime()) {
+		return d
+	}
+	d := description{changed: info.ModTime()}
+	if r, err := run.Read(path); err != nil {
+		d.err = err
+	} else {
+		d.trial = store.Describe(r)
+	}
+	l.known[path] = d
+	return d
+}
+
+var errUnknown = errors.New("there is no such run here, or not any more")
+
+// find gives the run that a key stands for, and the directory with its files, which is removed when done is called.
+func (l *library) find(ctx context.Context, key string) (e *entry, r *run.Run, directory string, done func(), err error) {
+	done = func() {}
+	if id, err := strconv.ParseInt(key, 10, 64); err == nil && l.store != nil {
+		e := &entry{Trial: &store.Trial{ID: id}}
+		files, err := l.store.Files(ctx, id)
+		if err != nil || files[run.File] == nil {
+			return nil, nil, "", done, cmp.Or(err, errUnknown)
 		}
-		p, err := o.load(paths[i])
-		var text bytes.Buffer
-		if err == nil {
-			p.Back = "/"
-			err = page.Write(&text, *p)
+		directory, err := os.MkdirTemp("", "marple-trial-")
+		if err != nil {
+			return nil, nil, "", done, err
 		}
-		send(w, text.Bytes(), err)
+		done = func() { os.RemoveAll(directory) }
+		for name, data := range files {
+			if err := run.WriteFile(filepath.Join(directory, name), data); err != nil {
+				return nil, nil, "", done, err
+			}
+		}
+		r, err := run.Read(directory)
+		return e, r, directory, done, err
+	}
+	for _, path := range runsIn(l.paths) {
+		if e := (&entry{path: path}); e.key() == key {
+			r, err := run.Read(path)
+			return e, r, directoryOf(path), done, err
+		}
+	}
+	return nil, nil, "", done, errUnknown
+}
+
+// page makes the page of one run.
+func (l *library) page(ctx context.Context, key string) ([]byte, error) {
+	e, r, directory, done, err := l.find(ctx, key)
+	defer done()
+	if err != nil {
+		return nil, err
+	}
+	p, err := l.options.describe(r, directory)
+	if err != nil {
+		return nil, err
+	}
+	if p.Back = "/"; e.path == "" {
+		p.Directory = fmt.Sprintf("trial %d of %s", e.ID, l.store.Place())
+	}
+	var text bytes.Buffer
+	err = page.Write(&text, *p)
+	return text.Bytes(), err
+}
+
+// comparison makes the page on two runs.
+func (l *library) comparison(ctx context.Context, keys ...string) ([]byte, error) {
+	var sides [2]compare.Side
+	for i, key := range keys {
+		e, r, _, done, err := l.find(ctx, key)
+		done()
+		if err != nil {
+			return nil, err
+		}
+		name := filepath.Base(e.path)
+		if e.path == "" {
+			name = fmt.Sprintf("trial %d", e.ID)
+		}
+		sides[i] = compare.Side{Name: words.Fit(words.Clean(name), 30), Runs: []*run.Run{r}}
+	}
+	c, err := compare.Compare(sides[0], sides[1], 0.01)
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	err = page.WriteComparison(&text, "/run/"+keys[0], "/run/"+keys[1], "/", report.Comparison(c))
+	return text.Bytes(), err
+}
+
+// mostListed runs are on one page; a filter finds the others.
+const mostListed = 200
+
+// orders are the columns of the list that it can be sorted by.
+var orders = []struct {
+	by, title string
+	number    bool
+	compare   func(x, y *store.Trial) int
+}{
+	{"name", "Run", false, func(x, y *store.Trial) int {
+		return cmp.Or(strings.Compare(x.Application, y.Application), strings.Compare(x.Experiment, y.Experiment), cmp.Compare(x.ID, y.ID))
+	}},
+	{"started", "Started", true, func(x, y *store.Trial) int { return x.Started.Compare(y.Started) }},
+	{"ranks", "Ranks", true, func(x, y *store.Trial) int { return cmp.Compare(x.Ranks, y.Ranks) }},
+	{"wall", "Wall", true, func(x, y *store.Trial) int { return cmp.Compare(x.Wall, y.Wall) }},
+	{"parallel", "Parallel", true, func(x, y *store.Trial) int { return cmp.Compare(x.Parallel, y.Parallel) }},
+}
+
+// list makes the page with the runs that a question asks for: q is a filter, by a column, up the order.
+func (l *library) list(ctx context.Context, question url.Values) ([]byte, error) {
+	all, err := l.entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	shown := page.List{Title: "Runs", Places: l.places(), Filter: strings.TrimSpace(question.Get("q")), Fields: store.Fields(), All: len(all)}
+	if shown.Filter != "" {
+		all, shown.Error, shown.Note = filtered(all, shown.Filter)
+	}
+	by, up := cmp.Or(question.Get("by"), "started"), question.Get("up") != ""
+	for _, o := range orders {
+		s := page.Sort{Title: o.title, Number: o.number}
+		again := url.Values{"by": {o.by}}
+		if shown.Filter != "" {
+			again.Set("q", shown.Filter)
+		}
+		if o.by == by {
+			s.Sorted = "descending"
+			if up {
+				s.Sorted = "ascending"
+			} else {
+				again.Set("up", "1")
+			}
+			slices.SortStableFunc(all, func(x, y *entry) int { // what cannot be shown is last
+				if x.Trial == nil || y.Trial == nil {
+					return cmp.Compare(btoi(x.Trial == nil), btoi(y.Trial == nil))
+				}
+				if up {
+					return o.compare(x.Trial, y.Trial)
+				}
+				return o.compare(y.Trial, x.Trial)
+			})
+		}
+		s.Link = "/?" + again.Encode()
+		shown.Sorts = append(shown.Sorts, s)
+	}
+	shown.Found = len(all)
+	for _, e := range all[:min(len(all), mostListed)] {
+		shown.Items = append(shown.Items, e.item())
+	}
+	var text bytes.Buffer
+	err = page.WriteList(&text, shown)
+	return text.Bytes(), err
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// filtered are those of the entries for which an expression is true. A mistake in it leaves all.
+func filtered(all []*entry, text string) (some []*entry, mistake, note string) {
+	f, err := store.ParseFilter(text)
+	if err != nil {
+		return all, err.Error(), ""
+	}
+	undecided, why := 0, error(nil)
+	for _, e := range all {
+		if e.Trial == nil {
+			continue
+		}
+		yes, err := f.Match(e.Trial)
+		if err != nil {
+			if undecided++; why == nil {
+				why = err
+			}
+		} else if yes {
+			some = append(some, e)
+		}
+	}
+	if undecided > 0 {
+		note = fmt.Sprintf("%s left out, since the expression has no value: %v", words.Count(uint64(undecided), "run", "runs"), why)
+	}
+	return some, "", note
+}
+
+func (e *entry) item() page.Item {
+	if e.Trial == nil {
+		return page.Item{Name: e.name(), Error: e.err.Error()}
+	}
+	i := page.Item{Key: e.key(), Link: "/run/" + e.key(), Name: e.name(), Started: e.Started, Ranks: e.Ranks, Wall: e.Wall, Parallel: e.Parallel, Given: strings.Fields(parameters(e.Parameters))}
+	if len(e.Findings) > 0 {
+		i.Finding, i.Share = e.Findings[0].Title, e.Findings[0].Share
+	}
+	return i
+}
+
+func handler(l *library) http.Handler {
+	mux := http.NewServeMux()
+	answer := func(pattern string, make func(r *http.Request) ([]byte, error)) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			text, err := make(r)
+			switch {
+			case errors.Is(err, errUnknown):
+				http.Error(w, err.Error(), http.StatusNotFound)
+			case err != nil:
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+			default:
+				w.Header().Set("Content-Type", "text/html; charset=utf-8")
+				w.Header().Set("Cache-Control", "no-store")
+				_, _ = w.Write(text)
+			}
+		})
+	}
+	answer("GET /{$}", func(r *http.Request) ([]byte, error) { return l.list(r.Context(), r.URL.Query()) })
+	answer("GET /run/{key}", func(r *http.Request) ([]byte, error) { return l.page(r.Context(), r.PathValue("key")) })
+	answer("GET /compare", func(r *http.Request) ([]byte, error) {
+		return l.comparison(r.Context(), r.URL.Query().Get("a"), r.URL.Query().Get("b"))
 	})
 	return mux
 }

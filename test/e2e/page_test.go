@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -89,14 +90,18 @@ func TestPage(t *testing.T) {
 	assert.Equal(t, []string{"file://" + file}, b.requests)
 }
 
+// Runs in directories and in a database, in one list: filtered, sorted, shown and compared in a real browser.
 func TestServe(t *testing.T) {
 	directory := t.TempDir()
 	c := command{directory: directory}
-	for _, name := range []string{"one", "two"} {
-		r := c.run(t, mock.tool("mpirun"), "-n", "2", "--virtual", artifact(t, "marple"), "exec", "--clock", "external", "--out", name, "--report", "none", mock.compile(t, "heat"), "10")
+	for i, name := range []string{"one", "two"} {
+		r := c.run(t, mock.tool("mpirun"), "-n", "2", "--virtual", artifact(t, "marple"), "exec", "--clock", "external", "--out", name, "--report", "none",
+			"--params", fmt.Sprint("steps=", 10*(i+1)), mock.compile(t, "heat"), fmt.Sprint(10*(i+1)))
 		require.Zero(t, r.code, r.stderr)
 	}
-	server := exec.Command(artifact(t, "marple"), "serve", "--port", "0", ".")
+	r := c.run(t, artifact(t, "marple"), "db", "import", "one", "two", "--experiment", "steps")
+	require.Zero(t, r.code, r.stderr)
+	server := exec.Command(artifact(t, "marple"), "serve", "--port", "0", ".", "db:heat")
 	server.Dir = directory
 	out, err := server.StdoutPipe()
 	require.NoError(t, err)
@@ -107,14 +112,46 @@ func TestServe(t *testing.T) {
 	assert.Regexp(t, `^http://127\.0\.0\.1:\d+/$`, address)
 
 	b := openBrowser(t)
-	b.open(address)
-	assert.EqualValues(t, 2, b.do(`document.querySelectorAll('.runs a').length`))
-	b.loaded = false
-	b.do(`document.querySelector('.runs a').click()`)
-	for !b.loaded {
-		b.read()
+	names := func() any {
+		return b.do(`[...document.querySelectorAll('#list tbody th')].map(x => x.textContent).join()`)
 	}
-	assert.EqualValues(t, 1, b.do(`document.querySelectorAll('#diagnosis.shown').length`))
+	follow := func(format string, arguments ...any) {
+		b.loaded = false
+		b.do(format, arguments...)
+		for !b.loaded {
+			b.read()
+		}
+	}
+	b.open(address)
+	b.screenshot("list")
+	assert.EqualValues(t, 4, b.do(`document.querySelectorAll('#list tbody a').length`))
+	ask := func(filter string) {
+		follow(`document.querySelector('#q').value = %q; document.querySelector('#q').form.requestSubmit()`, filter)
+	}
+	ask(`experiment == "steps" && params.steps > 10`)
+	assert.Equal(t, "heat/steps: two (2)", names())
+	ask(`ranks > 2`)
+	assert.Equal(t, "", names())
+	ask(`params.steps ==`)
+	assert.Contains(t, b.do(`document.querySelector('[role=alert]').textContent`), "unexpected token")
+	ask(`experiment == ""`)
+	for _, x := range [][2]string{{"ascending", "one,two"}, {"descending", "two,one"}} {
+		follow(`[...document.querySelectorAll('#list thead a')].find(x => x.textContent === 'Started').click()`)
+		assert.Equal(t, x[0], b.do(`[...document.querySelectorAll('#list thead th')].find(x => x.textContent === 'Started').getAttribute('aria-sort')`))
+		assert.Equal(t, x[1], names())
+	}
+	follow(`document.querySelector('form[action="/compare"]').requestSubmit()`)
+	assert.Contains(t, b.do(`document.body.textContent`), "Whether that is noise cannot be known")
+	b.screenshot("comparison")
+
+	// The run from the database is the run.
+	shown := func(name string) any {
+		b.open(address)
+		follow(`[...document.querySelectorAll('#list tbody a')].find(x => x.textContent === %q).click()`, name)
+		assert.EqualValues(t, 1, b.do(`document.querySelectorAll('#diagnosis.shown').length`))
+		return b.do(`document.querySelector('#diagnosis').textContent + document.querySelector('#data').textContent`)
+	}
+	assert.Equal(t, shown("two"), shown("heat/steps: two (2)"))
 	assert.Empty(t, b.errors)
 	for _, url := range b.requests {
 		assert.True(t, strings.HasPrefix(url, address), url)
@@ -126,6 +163,14 @@ func TestServe(t *testing.T) {
 	answer, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
 	_, _ = io.Copy(io.Discard, answer.Body)
+	answer.Body.Close()
+	assert.Equal(t, http.StatusForbidden, answer.StatusCode)
+	// So is what a page from elsewhere asks.
+	request, err = http.NewRequest("GET", address, nil)
+	require.NoError(t, err)
+	request.Header.Set("Sec-Fetch-Site", "cross-site")
+	answer, err = http.DefaultClient.Do(request)
+	require.NoError(t, err)
 	answer.Body.Close()
 	assert.Equal(t, http.StatusForbidden, answer.StatusCode)
 
