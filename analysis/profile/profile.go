@@ -79,7 +79,7 @@ type Total struct {
 	Init     uint64 // MPI_Init, before Wall begins
 	OtherMPI uint64 // MPI calls of other threads
 	Others   uint64 // CPU time of other threads during Wall
-	Cores    uint32 // CPUs that the rank may use
+	Cores    uint64 // CPUs that the rank may use
 
 	Calls                   uint64 // MPI calls of all threads
 	Invocations             uint64 // of components, that have ended
@@ -168,7 +168,7 @@ func FromProcess(p *event.Process) *Profile {
 	}
 	clock := callgraph.ClockOf(h)
 	total := Total{Rank: h.Rank, Host: h.Host, PID: h.PID, State: uint8(h.State), Abort: h.AbortCode, Init: clock.Ns(h.InitTicks),
-		Others: h.OthersCPUNs, Cores: uint32(host.Cores())}
+		Others: h.OthersCPUNs, Cores: uint64(host.Cores())}
 	comms := newComms(p, clock)
 	for _, t := range p.Threads() {
 		total.Threads += uint32(t.Owners)

@@ -268,7 +268,7 @@ func within(steps []string, room int) string {
 			more = more[1:]
 		}
 		if words.Width(text)+words.Width(more) > room-2 && i > 0 {
-			return text + " …"
+			return strings.TrimSuffix(text, " in …") + " …"
 		}
 		text += more
 	}

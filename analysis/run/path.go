@@ -1,9 +1,11 @@
 package run
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
+	"marple/analysis/callgraph"
 	"marple/analysis/words"
 )
 
@@ -46,13 +48,34 @@ func (r *Run) Paths() *Paths {
 func (p *Paths) Parent(n *Node) *Node { return p.parents[n] }
 
 // Steps are the parts of a node's path for people, the innermost first: what was called and where, with the
-// functions that were inlined on the way.
+// functions that were inlined on the way. Functions without a name, as stripped libraries have them, are left out
+// where a function with a name follows.
 func (p *Paths) Steps(n *Node) []string {
 	var steps []string
+	nameless, innermost := 0, true
 	for ; n != nil && p.parents[n] != nil; n = p.parents[n] {
-		steps = append(append(steps, n.Label()), n.inlinedSteps()...)
+		switch {
+		case innermost, len(n.Inlined) > 0, !n.nameless():
+			if nameless > 0 {
+				steps = append(steps[:len(steps)-nameless], left)
+			}
+			steps, nameless = append(append(steps, n.Label()), n.inlinedSteps()...), 0
+		default:
+			steps, nameless = append(steps, n.Label()), nameless+1
+		}
+		innermost = false
 	}
 	return steps
+}
+
+// left stands for steps that are left out.
+const left = "…"
+
+var address = regexp.MustCompile(`\+0x[0-9a-f]+$`)
+
+// nameless tells a function that is known by its address only.
+func (n *Node) nameless() bool {
+	return n.Kind == callgraph.KindFrame.String() && address.MatchString(n.Name)
 }
 
 func (n *Node) inlinedSteps() []string {
@@ -73,7 +96,7 @@ func (p *Paths) Path(n *Node) string {
 	const most, inner = 9, 7
 	steps := p.Steps(n)
 	if len(steps) > most {
-		steps = slices.Concat(steps[:inner], []string{"…"}, steps[len(steps)-1:])
+		steps = slices.Concat(steps[:inner], []string{left}, steps[len(steps)-1:])
 	}
 	return strings.Join(steps, " in ")
 }

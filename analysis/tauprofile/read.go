@@ -256,6 +256,8 @@ var figures = []struct {
 }{
 	{"Marple Waited For Core In MPI (ns)", func(b *run.RankBalance) uint64 { return b.Waited }, func(t *profile.Total) *uint64 { return &t.Waited }},
 	{"Marple Blocked (ns)", func(b *run.RankBalance) uint64 { return b.Blocked }, func(t *profile.Total) *uint64 { return &t.Blocked }},
+	{"Marple Other Threads (ns)", func(b *run.RankBalance) uint64 { return b.OtherCPU }, func(t *profile.Total) *uint64 { return &t.Others }},
+	{"Marple Cores Of Rank", func(b *run.RankBalance) uint64 { return uint64(b.Cores) }, func(t *profile.Total) *uint64 { return &t.Cores }},
 }
 
 // Other attributes. The first ones are TAU's.
