@@ -30,6 +30,8 @@ type Options struct {
 	Include      []string // headers to include before Header
 	Flags        []string // compiler flags
 	Clang        string   // compiler to run; empty: the first one found
+
+	monitored bool // calls are told to a Monitor port
 }
 
 // Parameter is a value to record of a method's invocations: a C++ expression of its arguments.
@@ -72,6 +74,18 @@ func usage(format string, arguments ...any) error {
 
 // Generate writes the proxies. The error names what in the header, or in the options, is in the way.
 func Generate(ctx context.Context, o Options) (*Result, error) {
+	out, err := collect(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := out.checkNames(); err != nil {
+		return nil, err
+	}
+	return &Result{out.write(), out.omitted}, nil
+}
+
+// collect finds out how to write the proxies.
+func collect(ctx context.Context, o Options) (*output, error) {
 	compiler, err := newClang(ctx, o)
 	if err != nil {
 		return nil, err
@@ -102,9 +116,6 @@ func Generate(ctx context.Context, o Options) (*Result, error) {
 			out.ports = append(out.ports, port)
 		}
 	}
-	if err := out.checkNames(); err != nil {
-		return nil, err
-	}
 	if len(out.ports) == 0 {
 		var reasons []error
 		for _, omission := range out.omitted {
@@ -112,7 +123,7 @@ func Generate(ctx context.Context, o Options) (*Result, error) {
 		}
 		return nil, errors.Join(append([]error{fmt.Errorf("%s: no class can be proxied", o.Header)}, reasons...)...)
 	}
-	return &Result{out.write(), out.omitted}, nil
+	return out, nil
 }
 
 // included is how the header is named in an #include line: below one of the -I directories, or by itself.

@@ -78,7 +78,11 @@ func (w *output) write() string {
 		w.line("#include \"%s\"", include)
 	}
 	w.line("")
-	w.line("#include <marple.hpp>\n")
+	if w.options.monitored {
+		w.line("#include <marple_cca.hpp>\n")
+	} else {
+		w.line("#include <marple.hpp>\n")
+	}
 	for _, include := range w.includes() {
 		w.line("#include <%s>", include)
 	}
@@ -174,7 +178,7 @@ func (w *output) proxy(p *port) {
 	w.constructor(p, len(recorded))
 	if len(recorded) > 0 {
 		w.line("\n    // Which functions are recorded, to be changed at any time.")
-		w.line("    %smethods<%d> &marple_methods() { return marple_methods_; }", p.marple, len(recorded))
+		w.line("    %s<%d> &marple_methods() { return marple_methods_; }", w.methods(p), len(recorded))
 	}
 	if len(p.uses) > 0 {
 		w.line("")
@@ -211,7 +215,7 @@ func (w *output) proxy(p *port) {
 			}
 			w.line("        \"%s\"%s", quoted(c.label), comma)
 		}
-		w.line("    mutable %smethods<%d> marple_methods_;", p.marple, len(recorded))
+		w.line("    mutable %s<%d> marple_methods_;", w.methods(p), len(recorded))
 	}
 	w.line("    %starget<%s> marple_target_;\n};\n", p.marple, p.inside)
 	if p.unnamed {
@@ -223,6 +227,21 @@ func (w *output) proxy(p *port) {
 	if len(p.warnings) > 0 {
 		w.line("#pragma GCC diagnostic pop\n")
 	}
+}
+
+// methods and invocation are the classes that record.
+func (w *output) methods(p *port) string {
+	if w.options.monitored {
+		return p.marple + "cca::monitored_methods"
+	}
+	return p.marple + "methods"
+}
+
+func (w *output) invocation(p *port) string {
+	if w.options.monitored {
+		return p.marple + "cca::monitored"
+	}
+	return p.marple + "invocation"
 }
 
 func quoted(s string) string { return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) }
@@ -322,7 +341,7 @@ func (w *output) call(p *port, c *call, index int) {
 	}
 	if index >= 0 {
 		local := c.local("call")
-		w.line("        %sinvocation %s(%smarple_methods_[%d]);", p.marple, local, self, index)
+		w.line("        %s %s(%smarple_methods_[%d]);", w.invocation(p), local, self, index)
 		for _, v := range c.values {
 			w.line("        %s.parameter(\"%s\", %s);", local, quoted(v.name), v.expression)
 		}

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/goccy/go-json"
 	"github.com/goccy/go-yaml"
@@ -29,7 +32,7 @@ type proxyConfig struct {
 
 func proxygenCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "proxygen [flags] HEADER [-- COMPILER-FLAGS]",
+		Use:   "proxygen [flags] HEADER... [-- COMPILER-FLAGS]",
 		Short: "Write C++ proxies that record the calls of component ports",
 		Long: `Writes, for each port class, a class of the same interface that forwards every call to the component behind
 it and records it: wall time, time in MPI, parameters. The component's source is not needed.
@@ -54,27 +57,45 @@ The file given with --config may hold all this as YAML:
       compute: {n: size*2, level: mesh.level()}
     skip: [reset]
 
+With --mastermind it does all that a whole assembly of CCA components needs to be measured: it reads its script for
+Ccaffeine and writes into the directory of -o, for each port that is connected or started there, a component that
+stands before it and tells the Mastermind's MonitorPort of each call; and the script with these in between. HEADERs,
+or directories of them, define the ports' classes. A port is of the class of its name (flux: Flux or FluxPort);
+--port says so of others, with the type that the components give it if that is neither Class::type nor the class's
+name, and --component what records call a class of components:
+
+    marple proxygen --mastermind assembly.rc -o measured --port bc=euler::BoundaryPort --component EFMFlux=efm ports/ cca.h
+
 clang reads the header (apt-get install clang).`,
 		Args: func(c *cobra.Command, arguments []string) error {
-			if n := c.ArgsLenAtDash(); n == 1 || n < 0 && len(arguments) == 1 {
+			n := c.ArgsLenAtDash()
+			if n < 0 {
+				n = len(arguments)
+			}
+			if n == 1 || n > 1 && c.Flags().Changed("mastermind") {
 				return nil
 			}
-			return usage("proxygen: which header? expected: marple proxygen [flags] HEADER [-- COMPILER-FLAGS]")
+			return usage("proxygen: which header? expected: marple proxygen [flags] HEADER [-- COMPILER-FLAGS]; several with --mastermind")
 		},
 	}
 	flags := c.Flags()
 	ports := flags.StringArray("port", nil, "class to write a proxy of: ns::Class (may be repeated)")
 	perComponent := flags.Bool("per-component", false, "write also one class that is all proxies at once")
-	component := flags.String("component", "", "name of the component in the records (preset: the port's)")
+	component := flags.StringArray("component", nil, "name of the component in the records (preset: the port's); with --mastermind CLASS=NAME (may be repeated)")
+	scripts := flags.StringArray("mastermind", nil, "script of an assembly to put proxies into that use the Mastermind (may be repeated)")
 	parameters := flags.StringArray("param", nil, "what to record of a method: METHOD:NAME=EXPRESSION (may be repeated)")
 	skip := flags.StringArray("skip", nil, "method to forward without recording it (may be repeated)")
 	include := flags.StringArray("include", nil, "header to include before HEADER (may be repeated)")
 	config := flags.String("config", "", "YAML file with the same settings")
 	compiler := flags.String("clang", "", "clang to read the header with (preset: the first one found)")
-	out := flags.StringP("output", "o", "", "file to write (preset: standard output)")
+	out := flags.StringP("output", "o", "", "file to write (preset: standard output); with --mastermind a directory")
 	as := format(c, "text", "json")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
-		o := proxygen.Options{Header: arguments[0], Flags: arguments[1:], Clang: *compiler}
+		headers := len(arguments)
+		if n := c.ArgsLenAtDash(); n >= 0 {
+			headers = n
+		}
+		o := proxygen.Options{Header: arguments[0], Flags: arguments[headers:], Clang: *compiler}
 		if *config != "" {
 			if err := readProxyConfig(*config, &o); err != nil {
 				return usageError{err}
@@ -82,9 +103,6 @@ clang reads the header (apt-get install clang).`,
 		}
 		o.Ports = append(o.Ports, *ports...)
 		o.PerComponent = o.PerComponent || *perComponent
-		if *component != "" {
-			o.Component = *component
-		}
 		o.Skip = append(o.Skip, *skip...)
 		o.Include = append(o.Include, *include...)
 		for _, text := range *parameters {
@@ -96,6 +114,23 @@ clang reads the header (apt-get install clang).`,
 		}
 		ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt)
 		defer stop()
+		if len(*scripts) > 0 {
+			if *out == "" {
+				return usage("--mastermind: which directory? give it with -o")
+			}
+			a := proxygen.Assembly{Options: o, Headers: arguments[:headers], Scripts: *scripts, Directory: *out}
+			return assembly(ctx, c, a, *component, *as)
+		}
+		for i, text := range o.Ports { // in a file for both, a port may have its name before it
+			if _, t, err := proxygen.ParsePortType(text); err == nil {
+				o.Ports[i] = t.Class
+			}
+		}
+		if len(*component) > 1 {
+			return usage("--component: given %d times; only --mastermind has several", len(*component))
+		} else if len(*component) == 1 {
+			o.Component = (*component)[0]
+		}
 		result, err := proxygen.Generate(ctx, o)
 		var wrong proxygen.UsageError
 		if errors.As(err, &wrong) {
@@ -121,6 +156,75 @@ clang reads the header (apt-get install clang).`,
 		return err
 	}
 	return c
+}
+
+// assembly writes the proxies of an assembly.
+func assembly(ctx context.Context, c *cobra.Command, a proxygen.Assembly, components []string, as string) error {
+	a.Ports = map[string]proxygen.PortType{}
+	for _, text := range a.Options.Ports {
+		name, t, err := proxygen.ParsePortType(text)
+		if err != nil {
+			return usage("--port %v", err)
+		}
+		a.Ports[name] = t
+	}
+	a.Components = maps.Clone(a.Options.Components)
+	for _, text := range components {
+		class, name, ok := strings.Cut(text, "=")
+		if !ok || class == "" || name == "" {
+			return usage("--component %q: expected CLASS=NAME with --mastermind, such as EFMFlux=efm", text)
+		}
+		if a.Components == nil {
+			a.Components = map[string]string{}
+		}
+		a.Components[class] = name
+	}
+	files, omitted, err := proxygen.GenerateAssembly(ctx, a)
+	var wrong proxygen.UsageError
+	if errors.As(err, &wrong) {
+		return usageError{err}
+	} else if err != nil {
+		return err
+	}
+	for _, omission := range omitted {
+		fmt.Fprintf(c.ErrOrStderr(), "marple: %s: %s\n", omission.Member, omission.Reason)
+	}
+	for _, script := range a.Scripts {
+		if sameFile(script, filepath.Join(a.Directory, filepath.Base(script))) {
+			return usage("-o %s: the script %s is there, and would be overwritten; expected another directory", a.Directory, script)
+		}
+	}
+	if err := os.MkdirAll(a.Directory, 0o777); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := run.WriteFile(filepath.Join(a.Directory, f.Name), []byte(f.Text)); err != nil {
+			return err
+		}
+	}
+	if as == "json" {
+		data, err := json.MarshalIndent(struct {
+			Files   []proxygen.File     `json:"files"`
+			Omitted []proxygen.Omission `json:"omitted"`
+		}{files, omitted}, "", " ")
+		if err == nil {
+			fmt.Fprintf(c.OutOrStdout(), "%s\n", data)
+		}
+		return err
+	}
+	for _, f := range files {
+		fmt.Fprintf(c.OutOrStdout(), "%s\n", filepath.Join(a.Directory, f.Name))
+	}
+	return nil
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }
 
 func readProxyConfig(path string, o *proxygen.Options) error {

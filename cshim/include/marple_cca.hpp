@@ -43,6 +43,7 @@ constexpr std::size_t max_running = 128;    /* timers, or invocations, inside ea
 constexpr std::size_t max_derived = 64;     /* of a timer: phases and parameters; of an event: stacks of timers */
 constexpr std::size_t max_records = 1024;   /* methods that are monitored; further ones are not */
 constexpr std::size_t max_parameters = 16;  /* of a method; further ones are not recorded */
+constexpr double max_exact = 9007199254740992.; /* up to here a whole number is recorded as one */
 constexpr std::size_t max_rows = 64 * 1024; /* invocations of a method; a record keeps the first ones */
 
 /* What a thread has spent: nanoseconds, also in MPI. */
@@ -1049,8 +1050,12 @@ private:
             std::size_t at = o.what->parameter((*names)[i]);
             if (at == max_parameters)
                 continue;
-            o.row.values[at] = (*values)[i];
-            marple_real(&o.call, o.what->parameter(at), (*values)[i]);
+            const double value = (*values)[i];
+            o.row.values[at] = value;
+            if (value >= -max_exact && value <= max_exact && value == std::trunc(value))
+                marple_integer(&o.call, o.what->parameter(at), static_cast<std::int64_t>(value));
+            else
+                marple_real(&o.call, o.what->parameter(at), value);
         }
     }
 
@@ -1120,9 +1125,105 @@ private:
     std::unique_ptr<table<record, max_records>> records_{new table<record, max_records>};
 };
 
+/* What tells a Monitor port of a call, from here to the end of the scope; see marple::invocation. */
+class monitored {
+public:
+    struct method {
+        Performance::Monitor *monitor; /* NULL: nobody wants to know */
+        const std::string &name;
+    };
+    explicit monitored(method m) : method_(m)
+    {
+        if (method_.monitor)
+            method_.monitor->startMonitoring(method_.name);
+    }
+    ~monitored()
+    {
+        try {
+            if (method_.monitor)
+                method_.monitor->stopMonitoring(method_.name, names_, values_);
+        } catch (...) { /* the call has its result */
+        }
+    }
+    monitored(const monitored &) = delete;
+    monitored &operator=(const monitored &) = delete;
+
+    template <class T> void parameter(const char *name, T value)
+    {
+        if (!method_.monitor)
+            return;
+        names_.push_back(name);
+        values_.push_back(static_cast<double>(value));
+    }
+
+private:
+    const method method_;
+    std::vector<std::string> names_;
+    std::vector<double> values_;
+};
+
+/* The methods of a proxy that tells a Monitor port of each call as soon as it is connected; see marple::methods. */
+template <std::size_t N> class monitored_methods {
+public:
+    monitored_methods(const std::string &component, const std::string &instance, const char *const (&names)[N]) : names_(names)
+    {
+        for (std::size_t i = 0; i < N; i++)
+            records_[i] = (instance.empty() ? component : component + "[" + instance + "]") + "::" + names[i];
+    }
+    /* How to find the port. */
+    void use(Performance::Monitor *(*find)(void *), void *context) noexcept
+    {
+        find_ = find;
+        context_ = context;
+    }
+    monitored::method operator[](std::size_t i) const { return {port(), records_[i]}; }
+    constexpr std::size_t size() const noexcept { return N; }
+    const char *name(std::size_t i) const noexcept { return names_[i]; }
+
+    /* Whether the invocations of a method are recorded; of an overloaded one the name has its arguments. */
+    bool monitor(const std::string &name, bool on)
+    {
+        for (std::size_t i = 0; i < N; i++)
+            if (port() && name == names_[i]) {
+                port()->setMonitoring(records_[i], on);
+                return true;
+            }
+        return false;
+    }
+
+private:
+    Performance::Monitor *port() const
+    {
+        Performance::Monitor *found = monitor_.load(std::memory_order_acquire);
+        if (!found && find_ && (found = find_(context_)))
+            monitor_.store(found, std::memory_order_release);
+        return found;
+    }
+
+    const char *const *names_;
+    std::string records_[N];
+    Performance::Monitor *(*find_)(void *) = nullptr;
+    void *context_ = nullptr;
+    mutable std::atomic<Performance::Monitor *> monitor_{nullptr};
+};
+
+template <class Proxy, class = void> struct is_monitored : std::false_type {};
+template <class Proxy>
+struct is_monitored<Proxy, std::void_t<decltype(std::declval<Proxy &>().marple_methods().use(nullptr, nullptr))>> : std::true_type {};
+
+/* The type of a port as components name it: the class's own `type`, if it has one. */
+template <class Port, class = void> struct type_name {
+    static std::string of(const char *otherwise) { return otherwise; }
+};
+template <class Port> struct type_name<Port, std::enable_if_t<std::is_convertible_v<decltype(Port::type), std::string>>> {
+    static std::string of(const char *) { return Port::type; }
+};
+template <class Port> std::string type_of(const char *otherwise) { return type_name<Port>::of(otherwise); }
+
 /*
  * A proxy as a component: it provides a port and uses the same port of what it stands before, both under the name
- * that the component gives it; the uses port has "_proxied" after it. Proxy is made by marple proxygen.
+ * that the component gives it; the uses port has "_proxied" after it. Proxy is made by marple proxygen; one that tells
+ * a Monitor port of each call has that as another port that it uses.
  */
 template <class Port, class Proxy> class Proxied : public classic::gov::cca::Component {
 public:
@@ -1130,6 +1231,8 @@ public:
         : name_(name), type_(type),
           proxy_(target<Port>([](void *self) { return static_cast<Proxied *>(self)->find(); }, this), component.empty() ? type : component)
     {
+        if constexpr (is_monitored<Proxy>::value)
+            proxy_.marple_methods().use([](void *self) { return static_cast<Proxied *>(self)->monitor(); }, this);
     }
     void setServices(classic::gov::cca::Services *services) override
     {
@@ -1138,10 +1241,16 @@ public:
             return;
         services->addProvidesPort(&proxy_, name_, type_);
         services->registerUsesPort(name_ + "_proxied", type_);
+        if (is_monitored<Proxy>::value)
+            services->registerUsesPort("MonitorPort", "Performance.Monitor");
     }
 
 private:
     Port *find() { return services_ ? dynamic_cast<Port *>(services_->getPort((name_ + "_proxied").c_str())) : nullptr; }
+    Performance::Monitor *monitor()
+    {
+        return services_ ? dynamic_cast<Performance::Monitor *>(services_->getPort("MonitorPort")) : nullptr;
+    }
 
     const std::string name_, type_;
     classic::gov::cca::Services *services_ = nullptr;

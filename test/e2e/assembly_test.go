@@ -69,6 +69,11 @@ func (w wiring) lines(proxied bool) (lines []string) {
 var solver = []string{"Grace", "Icc", "Boundary", "Rk2", "Estimator", "Flux", "States", "EFMFlux", "GodunovFlux", "Characteristics",
 	"Quantities", "Statistics", "Driver"}
 
+// named is what the thesis calls them.
+var named = []string{"--component", "Grace=grace", "--component", "Icc=icc", "--component", "Boundary=bc", "--component", "Rk2=rk2",
+	"--component", "Estimator=ee", "--component", "Flux=flux", "--component", "States=sc", "--component", "GodunovFlux=godunov",
+	"--component", "Characteristics=c", "--component", "Quantities=cq", "--component", "Statistics=stats", "--component", "Driver=driver"}
+
 // hydro is the solver with one of its two methods.
 func hydro(flux string, parameters ...string) wiring {
 	return wiring{
@@ -95,6 +100,53 @@ func (m *library) shockAssembly(t *testing.T, proxied bool) *assembly {
 		a.library(t, "proxies", suffixed(solver, "Proxy"), "-I"+apps("shock"), shock("proxies.cpp"))
 	}
 	return a
+}
+
+// interpose has proxies made for the assembly of a script, which it returns with them in between; they are those that
+// marple proxygen writes and nothing else.
+func (a *assembly) interpose(t *testing.T, lines []string, arguments ...string) []string {
+	t.Helper()
+	bare := a.script(t, lines...)
+	text, err := os.ReadFile(a.path(bare[2]))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(a.path("bare.rc"), text, 0o600))
+	line := slices.Concat([]string{artifact(t, "marple"), "proxygen", "--mastermind", "bare.rc", "-o", "generated"}, arguments,
+		[]string{cca("include"), "--", "-I" + cca("include")})
+	r := command{directory: a.directory}.run(t, line...)
+	require.Zero(t, r.code, r.stderr)
+	a.mpi.cxx(t, a.path("generated/libproxies.so"), "-shared", "-fPIC", "-I"+cca(""), "-I"+apps("shock"), a.path("generated/proxies.cpp"))
+	return []string{a.ccafe, "--ccafe-rc", "generated/bare.rc"}
+}
+
+// Proxies that marple proxygen puts into an assembly record what those do that are put there by hand, to the nanosecond.
+func TestInterposed(t *testing.T) {
+	mock.need(t)
+	a := mock.validationAssembly(t)
+	onClock := *mock
+	onClock.mpirun = []string{"mpirun", "--virtual"}
+	w := validation("A1", "B2", "0.5,1,1.5,3")
+	var lists [2][]string
+	for k, line := range [][]string{a.script(t, w.lines(true)...), nil} {
+		if k == 1 {
+			line = a.interpose(t, w.lines(false), "--component", "A1=A", "--component", "B2=B", "--param", "compute:x=x", cca("validation.hpp"))
+		}
+		directory := filepath.Join(t.TempDir(), "run")
+		r := onClock.under(t, command{directory: a.directory}, 2, directory, line)
+		require.Zero(t, r.code, r.stderr)
+		_, rows := readInvocations(t, directory)
+		begin := map[any]int64{} // scripts with more lines come to it later
+		for _, i := range rows {
+			if i.name() == "Driver.go" {
+				begin[i["rank"]] = i.ns("start")
+			}
+		}
+		for _, i := range rows {
+			lists[k] = append(lists[k], fmt.Sprint(i["rank"], i.ns("start")-begin[i["rank"]], i["path"], i.ns("wall"), i.ns("mpi"), i.ns("overlap"), i["x"]))
+		}
+		slices.Sort(lists[k])
+	}
+	require.Len(t, lists[0], 2*(4*4+1))
+	require.Equal(t, lists[0], lists[1])
 }
 
 // solve runs it, and returns what it says: steps, time, mass, energy, mach and, against the exact solution, error.
@@ -154,20 +206,27 @@ var routines = []string{"bc.compute", "c.compute", "cq.compute", "driver.go", "e
 
 func TestShock(t *testing.T) {
 	for _, test := range []struct {
-		mpi   *library
-		ranks int
-		flux  string
-		named string
-	}{{openMPI, 3, "EFMFlux", "efm"}, {mpich, 4, "GodunovFlux", "godunov"}} {
+		mpi       *library
+		ranks     int
+		flux      string
+		named     string
+		generated bool // the proxies as components, and the script with them
+	}{{openMPI, 3, "EFMFlux", "efm", false}, {mpich, 4, "GodunovFlux", "godunov", true}} {
 		t.Run(test.mpi.name, func(t *testing.T) {
 			test.mpi.need(t)
-			a := test.mpi.shockAssembly(t, true)
+			a := test.mpi.shockAssembly(t, !test.generated)
 			w := hydro(test.flux, "width 64", "height 16", "time 0.12", "unbalanced 3")
 			alone := a.solve(t, 1, w)
 			together := a.solve(t, test.ranks, w)
 			require.Equal(t, alone, together, "the number of ranks changes the result")
 			directory := filepath.Join(t.TempDir(), "run")
-			r := test.mpi.under(t, command{directory: a.directory}, test.ranks, directory, a.script(t, w.lines(true)...))
+			var script []string
+			if test.generated {
+				script = a.interpose(t, w.lines(false), append(named, "--config", shock("proxies.yaml"), shock("shock.hpp"))...)
+			} else {
+				script = a.script(t, w.lines(true)...)
+			}
+			r := test.mpi.under(t, command{directory: a.directory}, test.ranks, directory, script)
 			require.Zero(t, r.code, r.stderr)
 			require.Equal(t, together, said(t, r.stdout), "proxies change the result")
 			measured := readRun(t, directory)
@@ -197,7 +256,6 @@ func TestShock(t *testing.T) {
 			}
 			root := slices.IndexFunc(c.Routines, func(x report.Routine) bool { return x.Component == "driver" })
 			require.InEpsilon(t, c.Routines[root].Inclusive, sum, 1e-9, "each time belongs to one routine")
-			require.Contains(t, c.Scaling, "unlikely to scale")
 			shockFigures(t, directory, test.named)
 		})
 	}
@@ -210,24 +268,25 @@ func shockFigures(t *testing.T, directory, solver string) {
 	sizes := map[string]map[int64][2]float64{} // by component and array size: invocations, seconds
 	modes := map[int64][2]int{}
 	spread, levels := 0.0, [2]map[int64]float64{{}, {}}
-	rows := invocations(t, directory)
+	_, rows := readInvocations(t, directory)
 	for _, row := range rows {
-		require.InDelta(t, row.Wall, row.MPI+row.Compute, 1e-12, "%+v", row)
-		require.GreaterOrEqual(t, row.Compute, 0.0)
-		if row.Q != nil {
-			if sizes[row.Component] == nil {
-				sizes[row.Component] = map[int64][2]float64{}
+		require.InDelta(t, row.real("wall"), row.real("mpi")+row.real("compute"), 1e-12, "%+v", row)
+		require.GreaterOrEqual(t, row.real("compute"), 0.0)
+		if row["q"] != nil {
+			component, q := row["component"].(string), row["q"].(int64)
+			if sizes[component] == nil {
+				sizes[component] = map[int64][2]float64{}
 			}
-			at := sizes[row.Component][*row.Q]
-			sizes[row.Component][*row.Q] = [2]float64{at[0] + 1, at[1] + row.Wall}
+			at := sizes[component][q]
+			sizes[component][q] = [2]float64{at[0] + 1, at[1] + row.real("wall")}
 		}
-		if row.Component == "sc" {
-			n := modes[*row.Q]
-			n[*row.Mode]++
-			modes[*row.Q] = n
+		if row["component"] == "sc" {
+			n := modes[row["q"].(int64)]
+			n[row["mode"].(int64)]++
+			modes[row["q"].(int64)] = n
 		}
-		if row.Method == "GC_regrid_above" {
-			spread = max(spread, row.Start) // the last one; then it is balanced
+		if row["method"] == "GC_regrid_above" {
+			spread = max(spread, row.real("start")) // the last one; then it is balanced
 		}
 	}
 	for q, n := range modes {
@@ -237,12 +296,12 @@ func shockFigures(t *testing.T, directory, solver string) {
 		require.GreaterOrEqual(t, len(sizes[component]), 3, component)
 	}
 	for _, row := range rows {
-		if row.Method == "GC_Synch" {
+		if row["method"] == "GC_Synch" {
 			after := 0
-			if row.Start > spread {
+			if row.real("start") > spread {
 				after = 1
 			}
-			levels[after][*row.Level] += row.MPI
+			levels[after][row["level"].(int64)] += row.real("mpi")
 		}
 	}
 	for _, times := range levels {

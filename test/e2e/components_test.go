@@ -29,6 +29,14 @@ func (i invocation) name() string { return fmt.Sprintf("%v.%v", i["component"], 
 // ns is a time in nanoseconds.
 func (i invocation) ns(column string) int64 { return int64(math.Round(i[column].(float64) * 1e9)) }
 
+// real is a number, whether or not it is whole.
+func (i invocation) real(column string) float64 {
+	if n, ok := i[column].(int64); ok {
+		return float64(n)
+	}
+	return i[column].(float64)
+}
+
 func readInvocations(t *testing.T, directory string) (columns []string, rows []invocation) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(directory, run.InvocationsFile))

@@ -68,7 +68,7 @@ func TestKnownCosts(t *testing.T) {
 			require.Zero(t, r.code, r.stderr)
 			c := componentNode(t, readRun(t, at(name)), "C")
 			require.EqualValues(t, 2000*(strings.Count(xs, ",")+1), c.Inclusive.Sum)
-			exactly(t, invocations(t, at(name)), pair)
+			exactly(t, at(name), pair)
 			core, _, _ := strings.Cut(do("prune", at(name)), "\n    pruned")
 			for _, kept := range []string{"A.compute", "B.compute", "Driver.go"} {
 				require.Contains(t, core, kept)
@@ -108,28 +108,29 @@ func TestKnownCosts(t *testing.T) {
 }
 
 // exactly holds records of one run against the costs of the implementations that it had.
-func exactly(t *testing.T, rows []invocationRow, pair [2]string) {
+func exactly(t *testing.T, directory string, pair [2]string) {
 	t.Helper()
+	_, rows := readInvocations(t, directory)
 	ns := func(seconds float64) int64 { return int64(math.Round(seconds * 1e9)) }
 	nested := map[[2]float64]int64{} // what D took, by rank and x
 	for _, row := range rows {
-		if row.Component == "D" {
-			nested[[2]float64{float64(row.Rank), *row.X}] = ns(row.Wall)
+		if row["component"] == "D" {
+			nested[[2]float64{row.real("rank"), row.real("x")}] = ns(row.real("wall"))
 		}
 	}
 	for _, row := range rows {
-		require.Equal(t, ns(row.Wall), ns(row.MPI)+ns(row.Compute))
-		switch row.Component {
+		require.Equal(t, ns(row.real("wall")), ns(row.real("mpi"))+ns(row.real("compute")))
+		switch row["component"] {
 		case "A":
-			require.Equal(t, ns(costs[pair[0]](*row.X)/1e3)+1000, ns(row.Wall))
-			require.Zero(t, row.MPI)
+			require.Equal(t, ns(costs[pair[0]](row.real("x"))/1e3)+1000, ns(row.real("wall")))
+			require.Zero(t, row.real("mpi"))
 		case "B":
-			require.Equal(t, ns(costs[pair[1]](*row.X)/1e3), ns(row.Compute))
-			require.Equal(t, nested[[2]float64{float64(row.Rank), *row.X}], ns(row.MPI))
+			require.Equal(t, ns(costs[pair[1]](row.real("x"))/1e3), ns(row.real("compute")))
+			require.Equal(t, nested[[2]float64{row.real("rank"), row.real("x")}], ns(row.real("mpi")))
 		case "C":
-			require.EqualValues(t, 1000, ns(row.Wall))
+			require.EqualValues(t, 1000, ns(row.real("wall")))
 		case "D":
-			require.Positive(t, row.MPI)
+			require.Positive(t, row.real("mpi"))
 		}
 	}
 }
@@ -152,9 +153,10 @@ func TestKnownCostsSleeping(t *testing.T) {
 				own[fmt.Sprint(name, x)] = seconds
 			}
 			var ratios []float64
-			for _, row := range invocations(t, a.path("run")) {
-				if row.Rank == 0 && (row.Component == "A" || row.Component == "B") {
-					ratios = append(ratios, row.Wall/own[fmt.Sprint(row.Component, *row.X)])
+			_, rows := readInvocations(t, a.path("run"))
+			for _, row := range rows {
+				if row.real("rank") == 0 && (row["component"] == "A" || row["component"] == "B") {
+					ratios = append(ratios, row.real("wall")/own[fmt.Sprint(row["component"], row.real("x"))])
 				}
 			}
 			require.Len(t, ratios, 14)

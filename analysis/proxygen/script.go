@@ -1,0 +1,183 @@
+package proxygen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Script is an assembly's script for Ccaffeine, as far as proxies have to know it.
+type Script struct {
+	name      string
+	lines     []string
+	instances map[string]string // class by instance
+	used      []provided        // ports that are connected or started, in the order of their first mention
+}
+
+// provided is a port of an instance.
+type provided struct{ instance, port string }
+
+// What the Mastermind is called; its instance where a script has none.
+const (
+	mastermindClass    = "Mastermind"
+	mastermindInstance = "mastermind"
+	monitorPort        = "MonitorPort"
+)
+
+// MaxScript is the size of the largest script that is read.
+const MaxScript = 1 << 20
+
+// ParseScript reads a script; name is for errors, which tell the line.
+func ParseScript(name, text string) (*Script, error) {
+	if len(text) > MaxScript {
+		return nil, fmt.Errorf("%s: larger than %d bytes", name, MaxScript)
+	}
+	s := &Script{name: name, lines: strings.Split(strings.TrimSuffix(text, "\n"), "\n"), instances: map[string]string{}}
+	for i, line := range s.lines {
+		if err := s.command(words(line)); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, i+1, err)
+		}
+	}
+	return s, nil
+}
+
+// words are those of a command, without a comment.
+func words(line string) []string {
+	list := strings.Fields(line)
+	if at := slices.IndexFunc(list, func(w string) bool { return w[0] == '#' || w[0] == '!' }); at >= 0 {
+		list = list[:at]
+	}
+	return list
+}
+
+func (s *Script) command(w []string) error {
+	if len(w) == 0 {
+		return nil
+	}
+	expected := map[string]string{
+		"create": "create CLASS INSTANCE", "instantiate": "instantiate CLASS INSTANCE", "remove": "remove INSTANCE",
+		"connect": "connect USER USESPORT PROVIDER PROVIDESPORT", "disconnect": "disconnect USER USESPORT PROVIDER PROVIDESPORT",
+		"go": "go INSTANCE PORT", "run": "run INSTANCE PORT",
+	}[w[0]]
+	if expected == "" {
+		return nil
+	}
+	if len(w) != len(strings.Fields(expected)) {
+		return fmt.Errorf("expected: %s", expected)
+	}
+	switch w[0] {
+	case "create", "instantiate":
+		if s.instances[w[2]] != "" {
+			return fmt.Errorf("there is an instance %s already, of class %s", w[2], s.instances[w[2]])
+		}
+		s.instances[w[2]] = w[1]
+		return nil
+	case "connect":
+		return s.use(w[3], w[4])
+	case "go", "run":
+		return s.use(w[1], w[2])
+	}
+	return nil
+}
+
+func (s *Script) use(instance, port string) error {
+	class := s.instances[instance]
+	if class == "" {
+		return fmt.Errorf("no instance %s has been created before", instance)
+	}
+	if p := (provided{instance, port}); class != mastermindClass && !slices.Contains(s.used, p) {
+		s.used = append(s.used, p)
+	}
+	return nil
+}
+
+// mastermind is the instance that monitors, and whether the script makes it.
+func (s *Script) mastermind() (string, bool) {
+	for _, line := range s.lines {
+		if w := words(line); len(w) == 3 && (w[0] == "create" || w[0] == "instantiate") && w[1] == mastermindClass {
+			return w[2], true
+		}
+	}
+	name := mastermindInstance
+	for s.instances[name] != "" {
+		name += "_"
+	}
+	return name, false
+}
+
+// interposed is the script with a proxy between each port that has one and whoever uses it. class gives the class of the
+// proxies of a component's port, "" if there is none; directory is where they are.
+func (s *Script) interposed(directory string, class func(component, port string) string) string {
+	var out []string
+	mastermind, made := s.mastermind()
+	proxies := map[provided]string{} // instances
+	proxyOf := func(p provided) string {
+		if !slices.Contains(s.used, p) || class(s.instances[p.instance], p.port) == "" {
+			return ""
+		}
+		name := proxies[p]
+		if name == "" {
+			name = p.instance + "_" + p.port + "_proxy"
+			for s.instances[name] != "" {
+				name += "_"
+			}
+			proxies[p] = name
+		}
+		return name
+	}
+	there := false       // the Mastermind
+	var waiting []string // connections to it
+	pathed := false
+	for _, line := range s.lines {
+		w := words(line)
+		if len(w) == 0 {
+			out = append(out, line)
+			continue
+		}
+		switch w[0] {
+		case "path":
+			out = append(out, line)
+			if len(w) == 3 && (w[1] == "set" || !pathed) {
+				out, pathed = append(out, "path append "+directory), true
+			}
+		case "create", "instantiate":
+			if !made && !there {
+				out, there = append(out, "repository get-global "+mastermindClass, "create "+mastermindClass+" "+mastermind), true
+			}
+			out = append(out, line)
+			there = there || w[2] == mastermind
+			for _, p := range s.used {
+				if p.instance != w[2] || proxyOf(p) == "" {
+					continue
+				}
+				name, proxy := proxyOf(p), class(w[1], p.port)
+				out = append(out, "repository get-global "+proxy, "create "+proxy+" "+name,
+					fmt.Sprintf("connect %s %s_proxied %s %s", name, p.port, p.instance, p.port))
+				waiting = append(waiting, fmt.Sprintf("connect %s %s %s %s", name, monitorPort, mastermind, monitorPort))
+			}
+			if there {
+				out, waiting = append(out, waiting...), nil
+			}
+		case "connect", "disconnect":
+			if name := proxyOf(provided{w[3], w[4]}); name != "" {
+				line = fmt.Sprintf("%s %s %s %s %s", w[0], w[1], w[2], name, w[4])
+			}
+			out = append(out, line)
+		case "go", "run":
+			if name := proxyOf(provided{w[1], w[2]}); name != "" {
+				line = fmt.Sprintf("%s %s %s", w[0], name, w[2])
+			}
+			out = append(out, line)
+		case "remove":
+			for _, p := range s.used {
+				if name := proxies[p]; p.instance == w[1] && name != "" {
+					out = append(out, "remove "+name)
+				}
+			}
+			out = append(out, line)
+		default:
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "\n") + "\n"
+}
