@@ -88,7 +88,7 @@ func (e *logs) Replay(rank int, visit func(*diagnosis.Event)) (begin, end uint64
 	if ended, _ := log.Ended(); ended {
 		return 0, 0, fmt.Errorf("%s: the log does not go to the end", event.LogName(path, 0))
 	}
-	r := replay{e: e, visit: visit, places: callgraph.PlacesOf(e.p), clock: callgraph.ClockOf(e.p.Header()),
+	r := replay{e: e, visit: visit, from: event.Edge(e.p.Header().BegunIn), places: callgraph.PlacesOf(e.p), clock: callgraph.ClockOf(e.p.Header()),
 		calls: make([]uint32, len(e.p.Nodes())), gaps: map[[2]event.Edge]uint32{}, last: e.p.Header().BeginTick}
 	if err := log.Each(r.logged); err != nil {
 		return 0, 0, err

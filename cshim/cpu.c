@@ -5,7 +5,7 @@
  * interval long by itself, so whatever was lost since the last reading was lost in the long interval
  * that ends now.
  */
-#include "shim.h"
+#include "sample.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -157,6 +157,15 @@ MRL_COLD uint64_t mrl_cpu_gap(struct mrl_thread *t, uint64_t now)
     uint64_t most = off.runnable + off.blocked < gap ? gap - off.runnable - off.blocked : 0;
     own = (own < most ? own : most) + reading;
     t->own_sum += reading;
+    if (mrl.sampling) {
+        mrl_samples_write(t);
+        uint64_t wrote = mrl_now();
+        if (wrote - after > mrl.long_ticks)
+            mrl_cpu_begin(t);
+        own += wrote - after;
+        t->own_sum += wrote - after;
+        after = wrote;
+    }
     if (!off.runnable && !off.blocked && !own)
         return after;
     uint64_t head = mrl_head(t);

@@ -8,6 +8,7 @@
  * kills nothing of ours runs; the files are there for `marple recover` all the same.
  */
 #include "core.h"
+#include "sample.h"
 #include "shim.h"
 
 #include <errno.h>
@@ -160,6 +161,7 @@ static void end_here(enum mrl_state how, int code)
 {
     if (!mrl.started || mrl.stopped || getpid() != mrl.pid)
         return;
+    mrl_samples_stop();
     mrl_switch(false);
     mrl.stopped = true;
     struct mrl_header *h = mrl.header;

@@ -82,6 +82,7 @@ enum mrl_kind {
     MRL_VALUES,    /* of the invocation that has just ended: parameters and qualities */
     MRL_ATOMIC,    /* a value was reported: start; path is its node */
     MRL_COUNTS,    /* of what has just ended: counters; path is 0 for the whole thread */
+    MRL_SAMPLED,   /* timer samples in the time since the last event's end */
     MRL_KIND_COUNT
 };
 
@@ -94,6 +95,7 @@ enum mrl_flag {
     MRL_IS_SEND = 32,      /* MRL_POSTED, MRL_COMPLETED: the operation brings nothing in */
     MRL_CANCELLED = 64,    /* MRL_COMPLETED: it was cancelled */
     MRL_INVOCATION = 1,    /* MRL_EXIT: of a component's method; struct mrl_invoked */
+    MRL_ELSEWHERE = 1,     /* MRL_SAMPLED: in a thread without records of its own, or without events since */
 };
 
 struct mrl_record {
@@ -190,6 +192,16 @@ struct mrl_counts {
     uint8_t kind, flags; /* MRL_INVOCATION: of an invocation that has a record of its own */
 };
 
+/* Comes before the event, one for each place; with MRL_ELSEWHERE anywhere. */
+struct mrl_sampled {
+    uint64_t samples;
+    uint64_t periods; /* of the timer: more than samples where signals came late */
+    uint64_t pad;
+    uint32_t path; /* MRL_NODE_PLACE, or a function; 0 if it is not known */
+    uint16_t pad2;
+    uint8_t kind, flags;
+};
+
 union mrl_slot {
     struct mrl_record record;
     struct mrl_before before;
@@ -201,6 +213,7 @@ union mrl_slot {
     struct mrl_leaf leaf;
     struct mrl_values values;
     struct mrl_counts counts;
+    struct mrl_sampled sampled;
     uint64_t words[4];
 };
 _Static_assert(sizeof(union mrl_slot) == 32, "a record is half a cache line");
@@ -215,6 +228,7 @@ MRL_SAME_KIND(mrl_invoked);
 MRL_SAME_KIND(mrl_leaf);
 MRL_SAME_KIND(mrl_values);
 MRL_SAME_KIND(mrl_counts);
+MRL_SAME_KIND(mrl_sampled);
 
 /* The last word of a record, which says what it is. */
 #define MRL_WORD(path, comm, kind, flags) \
@@ -237,6 +251,7 @@ enum mrl_node_kind {
     MRL_NODE_FAMILIES,  /* no path: name = what the program declares of families of components */
     MRL_NODE_ATOMIC,    /* no path, but the name = string of values that are reported */
     MRL_NODE_METADATA,  /* no path: name = string, key = string of its value; the last one of a name is good */
+    MRL_NODE_PLACE,     /* in a function, where samples hit: name = module, key = offset behind that instruction's beginning */
 };
 
 struct mrl_node {
@@ -317,7 +332,8 @@ struct mrl_open {
 #define MRL_VALUE_NAMES 64u
 #define MRL_DEPTH 128u   /* open regions per thread; deeper ones are counted, not recorded */
 #define MRL_RECORDS 4096u /* ring of records per thread: 128 KiB, handed over when nearly full */
-#define MRL_RESERVE 72u  /* most records one event may commit together */
+#define MRL_PLACES 32u   /* different places of samples before one event; further ones count as not known */
+#define MRL_RESERVE (72u + MRL_PLACES) /* most records one event may commit together, and what comes before it */
 #define MRL_UNDO 256u    /* aggregates saved per hand-over before an early commit */
 #define MRL_ENTRIES 16384u
 #define MRL_ENTRIES_FIRST 512u /* aggregates there is storage for from the start */
@@ -471,6 +487,12 @@ struct mrl_header {
     char host_name[64], program[128], library[256], mpi_name[32];
     struct mrl_offset first_offset, last_offset; /* at the beginning, and at the end */
     char params[1024]; /* name=number,...: what the user says of the run */
+    uint64_t begun_in; /* where the time up to the main thread's first event began, as last_from has it */
+    uint64_t sample_hz; /* 0: no samples were asked for, or none could be had */
+    _Atomic uint64_t samples, samples_inside; /* taken; and of them, in MPI or Marple */
+    _Atomic uint64_t samples_lost;            /* ... and found no room */
+    _Atomic uint64_t threads_unsampled;
+    uint64_t samples_ended; /* 1: early, because the program had a use for the signal */
 };
 
 #define MRL_HEADER_SIZE 4096u

@@ -5,6 +5,7 @@
 #include "core.h"
 #include "counter.h"
 #include "include/marple.h"
+#include "sample.h"
 #include "shim.h"
 
 #include <dlfcn.h>
@@ -84,6 +85,7 @@ static void after_fork_in_child(void)
 {
     mrl_switch(false);
     mrl.stopped = true;
+    mrl_samples_forked();
     mrl_self = NULL;
 }
 
@@ -120,12 +122,14 @@ void mrl_record(struct mrl_instant before)
     t->main_thread = 1;
     mrl_cpu_others_begin();
     h->begin_tick = t->begin_tick;
+    mrl_samples_begin(t);
     mrl_switch(true);
 }
 
 /* Nothing is recorded any more: `end` is the tick at which all ranks had arrived. */
 void mrl_stop_recording(uint64_t end)
 {
+    mrl_samples_finish(mrl_self);
     mrl_switch(false);
     mrl.stopped = true;
     mrl.header->last = mrl_instant_now();

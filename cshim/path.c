@@ -9,6 +9,9 @@
 /* Frames above `main`, or above the function a thread was started with: the C library's, and _start. */
 #define FOLDED 3u
 
+/* Instructions that samples are told apart by; at others, only the function is known. */
+#define PLACES_MOST 16384u
+
 struct mrl_frame {
     uint32_t module;
     uint32_t words;    /* that the walk depended on when it had left this frame */
@@ -150,7 +153,7 @@ static const struct mrl_anchor *at_anchor(const struct mrl_paths *p, uint32_t *d
 
 /* How a walk ended, and where. */
 struct end {
-    enum { WHOLE, ANCHORED, UNKNOWN, LIMITED } how;
+    enum mrl_walk_end how;
     uint32_t count; /* frames, the one it ended at included */
     const struct mrl_anchor *anchor;
     uint32_t depth; /* of the region or function that the walk was in */
@@ -161,7 +164,7 @@ static struct end collect(struct mrl_thread *t)
 {
     struct mrl_paths *p = t->paths;
     struct mrl_walk *w = &p->walk;
-    struct end end = {.how = LIMITED, .depth = t->depth};
+    struct end end = {.how = MRL_WALK_LIMITED, .depth = t->depth};
     while (end.depth > 0 && p->functions[end.depth - 1] && p->anchors[end.depth - 1][0].top <= w->base)
         end.depth--; /* left by longjmp: its frame is below this one */
     /* A stack that is not the thread's own may end anywhere. */
@@ -173,18 +176,18 @@ static struct end collect(struct mrl_thread *t)
         bool layer = end.count == 0 && kind_of(rule->module) == LAYER;
         end.count += !layer;
         if (rule->flags & MRL_RULE_LAST) {
-            end.how = WHOLE;
+            end.how = MRL_WALK_WHOLE;
             break;
         }
         if (!known_stack || !mrl_walk_step(w, &p->unwinder, rule)) {
-            end.how = w->pc ? UNKNOWN : WHOLE;
+            end.how = w->pc ? MRL_WALK_UNKNOWN : MRL_WALK_WHOLE;
             break;
         }
         f->top = w->value[MRL_SP];
         f->ra = w->pc;
         f->words = w->count;
         if (!layer && (end.anchor = at_anchor(p, &end.depth, f))) {
-            end.how = ANCHORED;
+            end.how = MRL_WALK_ANCHORED;
             break;
         }
     }
@@ -232,6 +235,35 @@ static uint32_t frame_node(uint32_t parent, const struct mrl_frame *f, const str
     return mrl_node(&node);
 }
 
+/* The nodes of the frames that a walk has found, below `node`. `beyond` is where the outermost one returns to. */
+static uint32_t chain(struct mrl_thread *t, const struct end *end, uint32_t node, uintptr_t beyond, struct mrl_frame *site)
+{
+    struct mrl_paths *p = t->paths;
+    uint32_t n = end->count, limit = frame_limit();
+    struct mrl_frame beside, *outside = NULL; /* the frame that called the last of these */
+    if (end->how == MRL_WALK_WHOLE) {
+        n = fold(p->frames, n);
+    } else if (end->how == MRL_WALK_ANCHORED) {
+        const struct mrl_frame *f = &p->frames[n - 1];
+        if (is_frame(end->anchor, f)) {
+            outside = &p->frames[--n];
+        } else {
+            const struct mrl_rule *rule = mrl_rule(&p->unwinder, beyond, false);
+            beside = (struct mrl_frame){.module = rule->module, .offset = rule->offset};
+            outside = &beside;
+        }
+    }
+    if (n > limit || end->how >= MRL_WALK_UNKNOWN) {
+        node = mrl_node(&(struct mrl_node){.parent = node, .kind = MRL_NODE_CUT, .key = n <= limit && end->how == MRL_WALK_UNKNOWN});
+        n = n < limit ? n : limit;
+        outside = NULL;
+    }
+    for (uint32_t i = n; i-- > 0;)
+        node = frame_node(node, &p->frames[i], i + 1 < n ? &p->frames[i + 1] : outside);
+    *site = n ? p->frames[0] : outside ? *outside : (struct mrl_frame){0};
+    return node;
+}
+
 /*
  * The frames of a path below the innermost open region: its node, and in *site the frame that made the call.
  * A region's frame, if it still exists, is above the region, and what it calls below.
@@ -249,35 +281,16 @@ static uint32_t frames_node(struct mrl_thread *t, struct mrl_path *path, struct 
     if (w->wanting && mrl_walk_from_here(w, &p->unwinder, caller.sp))
         end = collect(t);
 
-    uint32_t n = end.count, limit = frame_limit(), node = end.depth < t->depth ? t->open[end.depth].outer : t->where;
-    struct mrl_frame beside, *outside = NULL; /* the frame that called the last of these */
-    if (end.how == WHOLE) {
-        n = fold(p->frames, n);
+    if (end.how == MRL_WALK_WHOLE) {
+        uint32_t n = fold(p->frames, end.count);
         if (n > 0 && n < end.count)
             w->count = p->frames[n - 1].words;
-    } else if (end.how == ANCHORED) {
-        const struct mrl_frame *f = &p->frames[n - 1];
-        if (is_frame(end.anchor, f)) {
-            outside = &p->frames[--n];
-        } else {
-            const struct mrl_rule *rule = mrl_rule(&p->unwinder, w->pc, w->interrupted);
-            beside = (struct mrl_frame){.module = rule->module, .offset = rule->offset};
-            outside = &beside;
-        }
     }
     if (beginning)
         set_anchors(p, beginning, &end);
     w->loose |= end.depth < t->depth; /* and on more anchors than those it is looked up by */
     path->count = w->count;
-    if (n > limit || end.how >= UNKNOWN) {
-        node = mrl_node(&(struct mrl_node){.parent = node, .kind = MRL_NODE_CUT, .key = n <= limit && end.how == UNKNOWN});
-        n = n < limit ? n : limit;
-        outside = NULL;
-    }
-    for (uint32_t i = n; i-- > 0;)
-        node = frame_node(node, &p->frames[i], i + 1 < n ? &p->frames[i + 1] : outside);
-    *site = n ? p->frames[0] : outside ? *outside : (struct mrl_frame){0};
-    return node;
+    return chain(t, &end, end.depth < t->depth ? t->open[end.depth].outer : t->where, w->pc + w->interrupted, site);
 }
 
 /* With a depth of one: the function alone, wherever it was called. */
@@ -286,6 +299,57 @@ static uint32_t function_node(struct mrl_thread *t, struct mrl_caller caller, st
     const struct mrl_rule *rule = mrl_rule(&t->paths->unwinder, caller.pc, false);
     *site = (struct mrl_frame){.module = rule->module, .function = rule->offset - rule->into, .offset = rule->offset};
     return frame_node(t->where, site, NULL);
+}
+
+uint32_t mrl_frames_most(void)
+{
+    return frame_limit() > 1 ? frame_limit() + FOLDED : frame_limit();
+}
+
+/* What collect would have found. */
+static struct end follow(struct mrl_thread *t, const struct mrl_trail *trail, uint32_t depth)
+{
+    struct mrl_paths *p = t->paths;
+    struct end end = {.how = trail->how, .depth = depth};
+    while (end.depth > 0 && p->functions[end.depth - 1] && p->anchors[end.depth - 1][0].top <= trail->base)
+        end.depth--;
+    for (uint32_t i = 0; i < trail->count; i++) {
+        const struct mrl_rule *rule = mrl_rule(&p->unwinder, trail->frames[i].pc, false);
+        struct mrl_frame *f = &p->frames[end.count++];
+        *f = (struct mrl_frame){.module = rule->module, .function = rule->offset - rule->into, .offset = rule->offset,
+                                .top = trail->frames[i].top, .ra = i + 1 < trail->count ? trail->frames[i + 1].pc : trail->beyond};
+        if ((end.anchor = at_anchor(p, &end.depth, f))) {
+            end.how = MRL_WALK_ANCHORED;
+            break;
+        }
+    }
+    return end;
+}
+
+uint32_t mrl_path_trail(struct mrl_thread *t, const struct mrl_trail *trail, bool elsewhere)
+{
+    static _Atomic uint32_t places;
+    struct mrl_frame site;
+    uint32_t depth = elsewhere ? 0 : t->depth, where = elsewhere ? MRL_ROOT_NODE : t->where, node;
+    if (!trail->count)
+        return MRL_ROOT_NODE;
+    if (t->paths->stack_mask) {
+        struct end end = follow(t, trail, depth);
+        node = chain(t, &end, end.depth < depth ? t->open[end.depth].outer : where, end.count < trail->count ? trail->frames[end.count].pc : trail->beyond, &site);
+        if (site.offset != t->paths->frames[0].offset)
+            return node; /* above main */
+    } else {
+        const struct mrl_rule *rule = mrl_rule(&t->paths->unwinder, trail->frames[0].pc, false);
+        site = (struct mrl_frame){.module = rule->module, .function = rule->offset - rule->into, .offset = rule->offset};
+        node = frame_node(where, &site, NULL);
+    }
+    if (site.module >= MRL_MODULES_MAX || atomic_load_explicit(&places, memory_order_relaxed) >= PLACES_MOST)
+        return node;
+    uint32_t before = atomic_load_explicit(&mrl.header->nodes, memory_order_relaxed);
+    uint32_t place = mrl_node(&(struct mrl_node){.parent = node, .kind = MRL_NODE_PLACE, .key = site.offset, .name = site.module});
+    if (place >= before)
+        atomic_fetch_add_explicit(&places, 1, memory_order_relaxed);
+    return place;
 }
 
 MRL_COLD struct mrl_path *mrl_path_walk(struct mrl_thread *t, uint64_t event, const void *name, struct mrl_caller caller,

@@ -78,6 +78,7 @@ struct mrl_paths {
     uintptr_t beyond; /* top of the first function that found no room among these, 0 if there is none */
     struct mrl_walk walk;
     struct mrl_unwinder unwinder;
+    struct mrl_sampling *_Atomic sampling; /* sample.h; NULL: the thread is not sampled */
 };
 
 /* Makes what a thread needs to have call paths. False: there is no memory. */
@@ -86,6 +87,30 @@ bool mrl_paths_begin(struct mrl_thread *t);
 /* Walks the stack, and makes the node of an event from `leaf`: kind, key, name, op and flags. */
 struct mrl_path *mrl_path_walk(struct mrl_thread *t, uint64_t event, const void *name, struct mrl_caller caller,
                                const struct mrl_node *leaf);
+
+/*
+ * A stack as a signal handler has found it, the innermost frame first: where each goes on, as if by a return, and its
+ * upper end (0 if that is not known).
+ */
+struct mrl_trail {
+    uint64_t hash;
+    uint32_t samples, periods; /* how often it was found */
+    uint32_t count;
+    uint8_t how;               /* enum mrl_walk_end */
+    uintptr_t base, beyond;    /* the stack pointer; where the outermost of these frames returns to */
+    struct {
+        uintptr_t pc, top;
+    } frames[];
+};
+
+/* How a walk ended. */
+enum mrl_walk_end { MRL_WALK_WHOLE, MRL_WALK_ANCHORED, MRL_WALK_UNKNOWN, MRL_WALK_LIMITED };
+
+/* How many frames a walk may need, the folded ones included; 0: none are wanted. */
+uint32_t mrl_frames_most(void);
+
+/* The node of a place in this thread, or in another one, which has no regions; MRL_ROOT_NODE: it is not known. */
+uint32_t mrl_path_trail(struct mrl_thread *t, const struct mrl_trail *trail, bool elsewhere);
 
 /* The first of the two places that a walk is remembered in. */
 static inline __attribute__((always_inline)) struct mrl_path *

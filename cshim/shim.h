@@ -39,6 +39,7 @@ struct mrl_process {
     _Atomic uint32_t epoch; /* changes when a handle may have got a new meaning */
     bool external;          /* the clock is a simulated one */
     uint32_t counters;   /* how many are read */
+    bool sampling;       /* sample.h */
     uint64_t long_ticks; /* gaps and calls longer than this have their CPU time looked at */
     uint64_t (*clock)(void); /* otherwise */
     /* cold */

@@ -3,7 +3,7 @@
  * to the core by the thread that filled it; while there is no core it goes to a spill file of bounded
  * size, and beyond that its calls are counted by operation class and dropped.
  */
-#include "path.h"
+#include "sample.h"
 #include "shield.h"
 
 #include <errno.h>
@@ -27,6 +27,7 @@ static void thread_ended(void *block)
             mrl_counters_total(t);
         mrl_counters_end(t);
     }
+    mrl_samples_thread_end(t);
     mrl_self = NULL;
     t->inside = 0;
     atomic_store_explicit(&t->owned, 0, memory_order_release);
@@ -106,6 +107,8 @@ MRL_COLD struct mrl_thread *mrl_attach(void)
     }
     mrl_self = t;
     pthread_setspecific(ending, t);
+    if (mrl.sampling)
+        mrl_samples_thread_begin(t);
     return t;
 }
 

@@ -5,6 +5,7 @@
 #include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <ucontext.h>
 
 static const uint8_t kept[MRL_KEPT_COUNT] = MRL_KEPT;
 
@@ -272,6 +273,16 @@ static bool find_module(uintptr_t address, struct module *found)
             return low && address - found->low < found->high - found->low;
     }
     return false;
+}
+
+bool mrl_unwind_module(uintptr_t address, uintptr_t *low, uintptr_t *high)
+{
+    struct module m;
+    if (!find_module(address, &m))
+        return false;
+    *low = m.low;
+    *high = m.high;
+    return true;
 }
 
 /* An entry of .eh_frame for one function, with what it shares with others. */
@@ -648,16 +659,19 @@ static void make_rule(struct mrl_unwinder *u, struct mrl_rule *rule, uintptr_t p
     *rule = (struct mrl_rule){.pc = pc, .module = MRL_NONE, .offset = pc, .flags = MRL_RULE_NONE,
                               .generation = atomic_load_explicit(&mrl_generation, memory_order_relaxed)};
     if (!find_module(address, &m)) {
-        mrl_unwind_refresh();
+        if (!u->frozen)
+            mrl_unwind_refresh();
         rule->generation = atomic_load_explicit(&mrl_generation, memory_order_relaxed);
-        if (!find_module(address, &m)) {
+        if (u->frozen || !find_module(address, &m)) {
             rule->pc = 0; /* it may belong to one later */
             return;
         }
     }
-    uint64_t offset;
-    rule->module = mrl_module(address, &offset);
-    rule->offset = offset + (pc - address);
+    if (!u->frozen) {
+        uint64_t offset;
+        rule->module = mrl_module(address, &offset);
+        rule->offset = offset + (pc - address);
+    }
     if (find_entry(&m, address, &e) && pc - e.begin <= UINT32_MAX && find_row(u, &e, address)) {
         rule->into = (uint32_t)(pc - e.begin);
         rule->flags = e.signal ? MRL_RULE_SIGNAL | MRL_RULE_COMPLEX : 0;
@@ -1014,6 +1028,31 @@ void mrl_walk_begin(struct mrl_walk *w, uintptr_t pc, uintptr_t sp, uintptr_t fp
     w->from[MRL_FP] = MRL_FROM_FP;
     w->count = 0;
     w->interrupted = w->wanting = w->used_fp = w->loose = w->scratch_known = false;
+}
+
+void mrl_walk_interrupted(struct mrl_walk *w, const void *context, uintptr_t high)
+{
+    const mcontext_t *machine = &((const ucontext_t *)context)->uc_mcontext;
+#if defined(__x86_64__)
+    static const uint8_t numbers[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8, REG_R9,
+                                      REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+    for (unsigned i = 0; i < MRL_REGISTERS; i++)
+        w->value[i] = (uintptr_t)machine->gregs[numbers[i]];
+    w->pc = w->value[MRL_RA];
+#else
+    for (unsigned i = 0; i < MRL_SP; i++)
+        w->value[i] = machine->regs[i];
+    w->value[MRL_SP] = machine->sp;
+    w->pc = machine->pc;
+#endif
+    for (unsigned i = 0; i < MRL_REGISTERS; i++)
+        w->from[i] = MRL_FROM_START;
+    w->base = w->low = w->value[MRL_SP];
+    w->high = high;
+    w->slots = NULL;
+    w->count = w->room = 0;
+    w->interrupted = w->scratch_known = true;
+    w->wanting = w->used_fp = w->loose = false;
 }
 
 __attribute__((noinline)) bool mrl_walk_from_here(struct mrl_walk *w, struct mrl_unwinder *u, uintptr_t sp)

@@ -91,6 +91,7 @@ struct mrl_row {
 
 /* What one thread unwinds with. */
 struct mrl_unwinder {
+    bool frozen; /* in a signal handler: nothing is looked up that may take a lock, so modules have no numbers */
     struct mrl_rule rules[MRL_RULES];
     struct mrl_rule fresh;
     struct mrl_row row, initial, remembered[MRL_REMEMBERED];
@@ -112,6 +113,12 @@ void mrl_walk_begin(struct mrl_walk *w, uintptr_t pc, uintptr_t sp, uintptr_t fp
 
 /* Begins with all registers as they are now, here, and goes to the caller whose stack pointer is sp. */
 bool mrl_walk_from_here(struct mrl_walk *w, struct mrl_unwinder *u, uintptr_t sp);
+
+/* Begins where a signal handler's context says, on a stack that ends at `high`. */
+void mrl_walk_interrupted(struct mrl_walk *w, const void *context, uintptr_t high);
+
+/* Where the module with this address begins and ends. False: it is not known. */
+bool mrl_unwind_module(uintptr_t address, uintptr_t *low, uintptr_t *high);
 
 /* From a frame, of which the rule is known, to its caller. False: there is none, or it is not known. */
 bool mrl_walk_step(struct mrl_walk *w, struct mrl_unwinder *u, const struct mrl_rule *rule);

@@ -85,7 +85,7 @@ MRL_COLD int mrl_failed(struct mrl_thread *t, enum mrl_function_id f, struct mrl
 /* One call may complete more operations than fit one commit; the rest are commits of their own. */
 void mrl_make_room(struct mrl_thread *t, uint64_t at)
 {
-    if (likely(at - mrl_head(t) < MRL_RESERVE - 8))
+    if (likely(at - mrl_head(t) < MRL_RESERVE - MRL_PLACES - 8))
         return;
     atomic_store_explicit(&t->head, at, memory_order_release);
     if (at >= t->flush_at)

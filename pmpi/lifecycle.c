@@ -112,6 +112,7 @@ void mrl_begun_in(struct mrl_caller caller)
         return;
     uint32_t where = mrl_node_at(mrl_path(t, MRL_FN_MPI_Init, caller))->parent;
     t->last_from = where == MRL_ROOT_NODE ? where : where | MRL_EDGE_ENTER;
+    mrl.header->begun_in = t->last_from;
 }
 
 static void after_init(struct mrl_init i, int rc)

@@ -3,6 +3,7 @@ package callgraph
 import (
 	"cmp"
 	"maps"
+	"math/bits"
 	"slices"
 
 	"marple/analysis/event"
@@ -252,6 +253,14 @@ func (b *builder) thread(t event.Thread) {
 	if t.Main {
 		root = Root
 	}
+	samples := map[uint32][]*event.Entry{} // by gap
+	for i := range t.Entries {
+		if e := &t.Entries[i]; e.Kind() == event.EntrySamples {
+			_, gap := e.Sampled()
+			samples[gap] = append(samples[gap], e)
+		}
+	}
+	b.elsewhere(samples[event.ElsewhereGap])
 	for i := range t.Entries {
 		e := &t.Entries[i]
 		switch e.Kind() {
@@ -259,7 +268,7 @@ func (b *builder) thread(t event.Thread) {
 			b.call(root, e)
 		case event.EntryGap:
 			from, to := e.Gap()
-			b.gap(root, from, to, e)
+			b.gap(root, from, to, e, samples[uint32(i)])
 		case event.EntryRegion:
 			n := b.path(root, e.Path())
 			n.Calls = n.Calls.Merge(b.stat(e))
@@ -277,7 +286,7 @@ func (b *builder) thread(t event.Thread) {
 	}
 	if t.Main && t.LastTick < end {
 		tail := event.Entry{N: 1, Sum: end - t.LastTick}
-		b.gap(root, t.LastEdge, 0, &tail)
+		b.gap(root, t.LastEdge, 0, &tail, nil)
 	}
 }
 
@@ -312,7 +321,7 @@ func (b *builder) call(root ID, e *event.Entry) {
 	n.Sizes = mergeSizes(n.Sizes, []Size{size})
 }
 
-func (b *builder) gap(root ID, from, to event.Edge, e *event.Entry) {
+func (b *builder) gap(root ID, from, to event.Edge, e *event.Entry, samples []*event.Entry) {
 	node := b.between(root, from, to)
 	parent := b.nodes[node.Parent]
 	if root == Others && parent.Kind == KindRoot {
@@ -322,7 +331,7 @@ func (b *builder) gap(root ID, from, to event.Edge, e *event.Entry) {
 	total := b.clock.Ns(e.Sum)
 	n := b.add(node)
 	n.Calls = n.Calls.Merge(stat.Stat{N: e.N, Sum: total - off, MinRank: b.rank, MaxRank: b.rank})
-	charge(n, total-off)
+	charge(n, total-off-b.split(root, n, samples, total-off-min(total-off, b.clock.Ns(e.Blocked))))
 	n.Runnable += off
 	n.Blocked += b.clock.Ns(e.Blocked)
 	if off > 0 {
@@ -331,6 +340,85 @@ func (b *builder) gap(root ID, from, to event.Edge, e *event.Entry) {
 	if e.Own > 0 {
 		charge(b.add(Node{Parent: parent.ID, Kind: KindOwn}), b.clock.Ns(e.Own))
 	}
+}
+
+// split shares computing time among the places that samples hit, and returns how much of it.
+func (b *builder) split(root ID, gap *Node, samples []*event.Entry, ns uint64) (shared uint64) {
+	var all, before uint64 // periods of the timer
+	for _, e := range samples {
+		all += periods(e)
+	}
+	for _, e := range samples {
+		if periods(e) == 0 {
+			continue
+		}
+		share := portion(ns, before+periods(e), all) - portion(ns, before, all)
+		before += periods(e)
+		path, _ := e.Sampled()
+		node := b.sampled(root, path)
+		if node == nil || !b.below(node.Parent, gap.Parent) {
+			gap.Samples += e.N
+			continue
+		}
+		node.From, node.To, node.Loop, node.Of = gap.From, gap.To, gap.Loop, gap.ID
+		n := b.add(*node)
+		n.Samples += e.N
+		charge(n, share)
+		shared += share
+	}
+	return shared
+}
+
+// periods of the timer in which samples hit; more than fit a sum are damage.
+func periods(e *event.Entry) uint64 { return min(e.Sum, 1<<40) }
+
+// portion is ns·part/whole, rounded down; part is at most the whole.
+func portion(ns, part, whole uint64) uint64 {
+	hi, lo := bits.Mul64(ns, part)
+	quotient, _ := bits.Div64(hi, lo, whole)
+	return quotient
+}
+
+// below tells whether a node is another one, or below it.
+func (b *builder) below(id, above ID) bool {
+	for ; id != above; id = b.nodes[id].Parent {
+		if b.nodes[id].Kind == KindRoot {
+			return false
+		}
+	}
+	return true
+}
+
+// elsewhere charges threads without events with a period of the timer for each sample.
+func (b *builder) elsewhere(samples []*event.Entry) {
+	for _, e := range samples {
+		path, _ := e.Sampled()
+		node := b.sampled(Others, path)
+		if node == nil {
+			node = &Node{Parent: b.root(Others).ID, Kind: KindGap}
+		}
+		n := b.add(*node)
+		n.Samples += e.N
+		charge(n, uint64(1e9*float64(periods(e))/float64(max(b.p.Header().SampleHz, 1))))
+	}
+}
+
+// sampled is the node of a place where samples hit, but for the gap that they are of; nil if it is not known.
+func (b *builder) sampled(root ID, path uint32) *Node {
+	if int(path) >= len(b.table) || path == 0 {
+		return nil
+	}
+	raw := b.table[path]
+	if raw.Kind == event.NodePlace && raw.Parent < path {
+		if site := b.code(raw.Name, raw.Key); site.Offset != 0 {
+			return &Node{Parent: b.path(root, raw.Parent).ID, Kind: KindGap, Site: site}
+		}
+		path = raw.Parent
+	}
+	if n := b.path(root, path); n.Kind == KindFrame {
+		return &Node{Parent: n.ID, Kind: KindGap, Site: Code{n.Code.Module, n.Code.Offset + 1}} // it is all that is known
+	}
+	return nil
 }
 
 // between is the node of a gap.

@@ -67,13 +67,19 @@ type Node struct {
 	Component  string // KindComponent
 	Instance   string // KindComponent, "" if there is only one
 	Code       Code   // KindFrame: the function's beginning
-	Site       Code   // KindFrame, KindMPI: the return address of the call; zero if that is not known
+	Site       Code   // KindFrame, KindMPI: the return address of the call; KindGap: see Samples; zero if that is not known
 	Level      int64  // KindPhase
 	Unknown    bool   // KindCut: the callers could not be found; else they are beyond the depth asked for
 	Op         event.Op
 	Flags      event.OpFlags
 	From, To   Edge // KindGap
 	Loop       bool // KindGap between two tests or probes: each was shorter than 10 µs, a loop around them
+
+	// Of a KindGap: how many timer samples hit there. Those that hit another place than the gap's own function have nodes
+	// of their own below that function, with Site (as a return address) and the gap that they are Of, whose computing
+	// time they share by their numbers. Of threads without events there is no gap.
+	Samples uint64
+	Of      ID
 
 	Calls     stat.Stat     // durations of the calls, or of the invocations of a region
 	Exclusive stat.Stat     // over ranks
@@ -215,6 +221,9 @@ func (n *Node) identity() ID {
 		put(uint64(n.From.Node), uint64(n.From.Side), uint64(n.To.Node), uint64(n.To.Side))
 		if n.Loop {
 			put(1)
+		}
+		if n.Site.Offset != 0 {
+			code(n.Site)
 		}
 	default:
 		h.Write([]byte(n.Name))

@@ -30,6 +30,7 @@ func mergeNodes(x, y Node, ranks int) Node {
 	x.Failed += y.Failed
 	x.Runnable += y.Runnable
 	x.Blocked += y.Blocked
+	x.Samples += y.Samples
 	x.Sizes = mergeSizes(x.Sizes, y.Sizes)
 	x.Counters = mergeCounters(x.Counters, y.Counters, ranks)
 	return x

@@ -24,6 +24,7 @@ type Aggregator struct {
 	keep    *Log   // nil: events are not logged
 
 	loop    uint32   // loopNs in ticks
+	samples []record // before an event that has not come yet; no batch ends there
 	batch   uint32   // a multiple of oneBatch
 	unusual bool     // thread.pending holds something
 	index   []uint32 // open addressing: entry + 1
@@ -268,8 +269,11 @@ const (
 	pendingWords
 )
 
-// Most entries that one record can touch or make.
-const perRecord = 4
+// Most entries that one record can touch or make; and an event, for the samples before it, with what comes between them.
+const (
+	perRecord  = 4
+	forSamples = placesMost + 2*perRecord
+)
 
 // Consume aggregates the records from `consumed` up to `head`. MoreEntries asks for more storage behind
 // the entries (thread.entriesReady), or for thread.entriesFull to be set, and to be called again.
@@ -324,7 +328,7 @@ func (a *Aggregator) consume(ring *[records]record, at, head uint64) Status {
 	a.begin()
 	from := at
 	for at < head {
-		if t.undoCount+perRecord > undoMax {
+		if t.undoCount+perRecord+forSamples > undoMax {
 			a.commit(ring, from, at)
 			from = at
 			a.begin()
@@ -333,11 +337,14 @@ func (a *Aggregator) consume(ring *[records]record, at, head uint64) Status {
 		if t.entriesReady < entriesMax && t.entriesFull == 0 {
 			room = min(room, t.entriesReady-min(t.entriesReady, t.entries))
 		}
-		if room < perRecord {
+		if room < perRecord+forSamples {
 			a.commit(ring, from, at)
 			return MoreEntries
 		}
-		at = a.some(ring, at, min(head, at+uint64(room/perRecord)))
+		at = a.some(ring, at, min(head, at+uint64((room-forSamples)/perRecord)))
+		for len(a.samples) > 0 && at < head {
+			at = a.some(ring, at, at+1)
+		}
 	}
 	a.commit(ring, from, head)
 	return Done
@@ -549,7 +556,26 @@ func (a *Aggregator) gap(to Edge, start uint64) uint32 {
 	e.Own += own
 	e.Runnable += t.pending[pendingRunnable]
 	e.Blocked += t.pending[pendingBlocked]
+	for j := range a.samples {
+		a.sampled(&a.samples[j], i)
+	}
+	a.samples = a.samples[:0]
 	return i
+}
+
+// sampled adds samples to those of a gap, or of threads without events.
+func (a *Aggregator) sampled(r *record, gap uint32) {
+	key := samplesKey(r.what.path(), gap)
+	if a.t.entries > entriesMax/2 { // what is left is for events: of further places it is not known which
+		key = samplesKey(0, gap)
+	}
+	i := a.find(EntrySamples, key, 0)
+	if a.entries[i].key != key {
+		return // counted as lost
+	}
+	e := a.touch(i)
+	e.N += r.start
+	e.Sum += r.second()
 }
 
 // other takes a record that is not a usual call.
@@ -591,6 +617,13 @@ func (a *Aggregator) other(r *record) {
 		t.pending[pendingBlocked] += r.second()
 		t.pending[pendingOwn] += r.third()
 		a.unusual = true
+	case kindSampled:
+		if r.what.flags()&flagElsewhere != 0 {
+			a.sampled(r, ElsewhereGap)
+		} else if len(a.samples) < placesMost {
+			a.samples = append(a.samples, *r)
+			a.unusual = true
+		}
 	case kindInside:
 		t.pending[insideRunnable], t.pending[insideBlocked] = r.start, r.second()
 		a.unusual = true

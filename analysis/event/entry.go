@@ -16,6 +16,7 @@ const (
 	EntryRegion            // invocations of a region or phase
 	EntryAtomic            // values reported under one name, in place of ticks
 	EntryCounter           // what one counter counted in regions; on path 0 in whole threads
+	EntrySamples           // N samples in one place, of Sum periods of the timer, in one kind of gaps or in other threads
 )
 
 // Direction of an EntryPeer.
@@ -99,6 +100,15 @@ func (e *Entry) Path() uint32 { return uint32(e.key) }
 
 // Counter is which counter an EntryCounter is of.
 func (e *Entry) Counter() int { return int(e.key >> 32) }
+
+// Sampled is where samples hit, 0 if that is not known, and the index of the EntryGap that they are of; gap is
+// ElsewhereGap if they are of threads without events.
+func (e *Entry) Sampled() (path, gap uint32) { return uint32(e.key), uint32(e.key >> 32) }
+
+// ElsewhereGap is no EntryGap's index.
+const ElsewhereGap = ^uint32(0)
+
+func samplesKey(path, gap uint32) uint64 { return uint64(path) | uint64(gap)<<32 }
 
 // Comm is the communicator of an EntryCall or EntryPeer.
 func (e *Entry) Comm() uint16 { return uint16(e.key >> 32) }

@@ -111,6 +111,7 @@ const (
 	kindValues
 	kindAtomic
 	kindCounts
+	kindSampled
 )
 
 // Flags of records.
@@ -132,6 +133,12 @@ const (
 	flagsOfValue   = 2 // bits
 	flagPlain      = 16
 )
+
+// Flags of kindSampled.
+const flagElsewhere = 1
+
+// placesMost is how many places of samples one gap has at most.
+const placesMost = 32
 
 // notCounted stands where a counter has no value.
 const notCounted = ^uint64(0)
@@ -180,6 +187,7 @@ const (
 	NodeFamilies // no path: what the program declares of families of components
 	NodeAtomic
 	NodeMetadata
+	NodePlace // in the function above it, where samples hit; Name is the module, Key the offset of what would return there
 )
 
 // Node is struct mrl_node.
@@ -300,6 +308,10 @@ type Header struct {
 	MPIName                                                                   [32]byte
 	FirstOffset, LastOffset                                                   Offset
 	Params                                                                    [1024]byte
+	BegunIn                                                                   uint64
+	SampleHz                                                                  uint64
+	Samples, SamplesInside, SamplesLost                                       uint64
+	ThreadsUnsampled, SamplesEnded                                            uint64
 }
 
 const (

@@ -33,8 +33,9 @@ func TestLayoutMatchesC(t *testing.T) {
 		"MRL_RECEIVED": kindReceived, "MRL_POSTED": kindPosted, "MRL_COMPLETED": kindCompleted, "MRL_BEGIN": kindBegin, "MRL_LEAF": kindLeaf, "MRL_VALUES": kindValues, "MRL_COUNTS": kindCounts, "MRL_COUNTERS": CountersMost,
 		"MRL_COLLECTIVE": flagCollective, "MRL_FAILED": flagFailed, "MRL_STARTED": flagStarted, "MRL_COMPLETE": flagComplete, "MRL_HIT": flagHit,
 		"MRL_IS_SEND": flagIsSend, "MRL_CANCELLED": flagCancelled, "MRL_NONBLOCKING": int(Nonblocking), "MRL_PERSISTENT": int(Persistent),
-		"MRL_NODE_CUT": int(NodeCut), "MRL_NODE_FAMILIES": int(NodeFamilies), "MRL_NODE_ATOMIC": int(NodeAtomic), "MRL_NODE_METADATA": int(NodeMetadata), "MRL_ATOMIC": kindAtomic,
-		"MRL_NODE_MPI": int(NodeMPI), "MRL_COMM_INTER": CommInter, "MRL_COMM_MEMBERS": CommMembers,
+		"MRL_NODE_CUT": int(NodeCut), "MRL_NODE_FAMILIES": int(NodeFamilies), "MRL_NODE_ATOMIC": int(NodeAtomic), "MRL_NODE_METADATA": int(NodeMetadata), "MRL_ATOMIC": kindAtomic, "MRL_SAMPLED": kindSampled, "MRL_ELSEWHERE": flagElsewhere, "MRL_PLACES": placesMost,
+		"MRL_NODE_PLACE": int(NodePlace),
+		"MRL_NODE_MPI":   int(NodeMPI), "MRL_COMM_INTER": CommInter, "MRL_COMM_MEMBERS": CommMembers,
 		"MRL_ABORTED": Aborted, "MRL_CLOCK_EXTERNAL": ClockExternal, "MRL_ROOT": RootPeer, "MRL_CORE_BROKEN": int(Broken), "MRL_CORE_MORE_ENTRIES": int(MoreEntries),
 	}
 	structs := map[string]reflect.Type{

@@ -155,6 +155,20 @@ func (t *ThreadWriter) Gap(runnable, blocked, own uint64) {
 	t.put(wordsRecord(kindBefore, runnable, blocked, own))
 }
 
+// Sampled says where samples hit since the last event, each for one period of the timer; path 0 is not known.
+func (t *ThreadWriter) Sampled(path uint32, samples uint64) {
+	r := wordsRecord(kindSampled, samples, samples, 0)
+	r.what |= what(path)
+	t.put(r)
+}
+
+// SampledElsewhere says the same of threads without events.
+func (t *ThreadWriter) SampledElsewhere(path uint32, samples uint64) {
+	r := wordsRecord(kindSampled, samples, samples, 0)
+	r.what |= makeWhat(path, 0, 0, flagElsewhere)
+	t.put(r)
+}
+
 // Call records an MPI call.
 func (t *ThreadWriter) Call(c Call) {
 	if c.Runnable|c.Blocked != 0 {

@@ -49,7 +49,11 @@ func (b *pprofBuilder) samples(f *frame, v values) {
 		return
 	}
 	var stack []*profile.Location
-	for at, line := f, 0; at != nil; at, line = at.parent, at.line {
+	at, line := f, 0
+	if f.node.OwnCode() {
+		at, line = f.parent, f.line
+	}
+	for ; at != nil; at, line = at.parent, at.line {
 		stack = append(stack, b.location(at, line))
 	}
 	add := func(v values, rank string) {

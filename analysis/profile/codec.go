@@ -168,6 +168,9 @@ func (c *coder) profile(p *Profile) {
 		number(c, x)
 	}
 	number(c, &p.Logged)
+	for _, x := range []*uint64{&p.Sampling.Hz, &p.Sampling.Samples, &p.Sampling.Inside, &p.Sampling.Lost, &p.Sampling.Threads, &p.Sampling.Ended} {
+		number(c, x)
+	}
 	c.reported(p)
 	waits := string(p.Waits.Encode())
 	if c.text(&waits); c.reading && p.Waits.Decode([]byte(waits)) != nil {
@@ -305,6 +308,9 @@ func node(c *coder, n *callgraph.Node) {
 		edge(c, &n.From)
 		edge(c, &n.To)
 		flag(c, &n.Loop)
+		code(c, &n.Site)
+		number(c, &n.Samples)
+		word(c, &n.Of)
 	}
 	sample(c, &n.Calls)
 	sample(c, &n.Exclusive)

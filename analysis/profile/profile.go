@@ -55,6 +55,8 @@ type Profile struct {
 	Atomics  []Atomic   // by name
 	Metadata []Metadata // by name
 
+	Sampling Sampling
+
 	Counters  []Counter // by name
 	Uncounted string    // what was asked for and is not counted, and why
 }
@@ -144,6 +146,16 @@ type Lost struct {
 	UnknownPeers                                      uint64 // messages whose peer has no rank in MPI_COMM_WORLD, or none we know
 }
 
+// Sampling is what became of timer samples.
+type Sampling struct {
+	Hz      uint64 // the highest rate of all ranks; 0: no samples
+	Samples uint64 // taken
+	Inside  uint64 // of these in MPI or Marple, where nothing is looked at
+	Lost    uint64 // of these without room
+	Threads uint64 // not sampled
+	Ended   uint64 // ranks where they ended early
+}
+
 // Top is how many ranks' shares each node keeps.
 func (p *Profile) Top() int {
 	return stat.Top(int(p.World))
@@ -195,6 +207,7 @@ func FromProcess(p *event.Process) *Profile {
 	profile.Lost.Members, profile.Lost.Threads, profile.Lost.Requests = h.MembersLost, h.ThreadsLost, h.RequestsLost
 	profile.Lost.Statuses, profile.Lost.MPIOff = h.StatusesLost, clock.Ns(unrecorded(h))
 	profile.reported(p)
+	profile.Sampling = Sampling{h.SampleHz, h.Samples, h.SamplesInside, h.SamplesLost, h.ThreadsUnsampled, h.SamplesEnded}
 	profile.Lost.Uncounted = h.ThreadsUncounted
 	profile.Uncounted = text(h.Uncounted[:])
 	for i, name := range p.Counters() {
@@ -440,6 +453,7 @@ func Merge(a, b *Profile) *Profile {
 	m.Logged = a.Logged + b.Logged
 	m.Waits = waitstate.Merge(a.Waits, b.Waits, m.Top())
 	m.mergeReported(a, b)
+	m.Sampling = a.Sampling.plus(b.Sampling)
 	m.Graph = *callgraph.Merge(&a.Graph, &b.Graph, m.Top())
 	return m
 }
@@ -459,6 +473,10 @@ func mergeHost(a, b Host) Host {
 		a.CPUs[i] |= b.CPUs[i]
 	}
 	return a
+}
+
+func (s Sampling) plus(t Sampling) Sampling {
+	return Sampling{max(s.Hz, t.Hz), s.Samples + t.Samples, s.Inside + t.Inside, s.Lost + t.Lost, s.Threads + t.Threads, s.Ended + t.Ended}
 }
 
 func (l Lost) plus(m Lost) Lost {

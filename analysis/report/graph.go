@@ -165,11 +165,13 @@ func (w *graphWriter) labels(chain []*run.Node, width int) []string {
 	var lines []string
 	line := ""
 	if chain[0].Kind == callgraph.KindGap.String() {
-		return words.Wrap(words.Clean(chain[0].Name), width)
+		return words.Wrap(words.Clean(gapLabel(chain[0])), width)
 	}
 	for i, n := range chain {
 		label := n.LabelIn(width - 2)
-		if inlined := len(n.Inlined); inlined > 0 {
+		if n.Kind == callgraph.KindGap.String() {
+			label = words.Fit(gapLabel(n), width-2)
+		} else if inlined := len(n.Inlined); inlined > 0 {
 			label = words.Fit(label+" in "+words.Name(n.Inlined[0].Function, max(12, width-2-words.Width(label)-4)), width-2)
 		}
 		if int(n.Exclusive.N) != w.r.Measured && (i == 0 || n.Exclusive.N != chain[i-1].Exclusive.N) && n.Kind != callgraph.KindRoot.String() {
@@ -186,6 +188,18 @@ func (w *graphWriter) labels(chain []*run.Node, width int) []string {
 		}
 	}
 	return append(lines, line)
+}
+
+// gapLabel names computing; where it was sampled, with the functions that are inlined there and how sure that is.
+func gapLabel(n *run.Node) string {
+	text := n.Label()
+	for _, i := range n.Inlined {
+		text += " in " + i.Function
+	}
+	if n.Samples > 0 {
+		text += ", " + words.Count(n.Samples, "sample", "samples")
+	}
+	return text
 }
 
 func share(part, whole uint64) float64 {

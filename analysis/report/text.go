@@ -198,6 +198,30 @@ func (w *writer) efficiency() {
 		w.block("Threads      ", "             ", fmt.Sprintf("others than the one that calls MPI computed on %.2f cores per rank; "+
 			"efficiencies and shares are of the one that does", cores))
 	}
+	w.sampled()
+}
+
+// sampled says in which functions the useful time was spent.
+func (w *writer) sampled() {
+	const most = 4
+	s := w.r.Sampling
+	if s == nil {
+		return
+	}
+	parts, known := []string{}, 0.0
+	for i, f := range w.r.Sampled() {
+		if share := part(f.Ns, w.r.Core.Useful); i < most && share >= 0.01 {
+			known += share
+			parts = append(parts, fmt.Sprintf("%s %s", words.Name(f.Name, 24), words.Percent(share)))
+		}
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "not known")
+	} else if known < 0.99 {
+		parts = append(parts, "other "+words.Percent(1-known))
+	}
+	w.block("Computing    ", "             ", fmt.Sprintf("%s (%s at %d Hz)", strings.Join(parts, ", "),
+		words.Count(s.Samples-min(s.Samples, s.Inside), "sample", "samples"), s.Hz))
 }
 
 func part(ns, of uint64) float64 { return float64(ns) / float64(max(of, 1)) }

@@ -29,7 +29,8 @@ type Namer interface {
 
 // New makes a run of a merged profile, without findings.
 func New(p *profile.Profile, names Namer) *Run {
-	b := &builder{p: p, names: names, modules: map[string]callgraph.Module{}, nodes: map[callgraph.ID]*Node{}}
+	b := &builder{p: p, names: names, modules: map[string]callgraph.Module{}, nodes: map[callgraph.ID]*Node{},
+		same: map[callgraph.ID]callgraph.ID{}, places: map[callgraph.ID][]*callgraph.Node{}}
 	for _, m := range p.Graph.Modules {
 		b.modules[m.Key] = m
 	}
@@ -50,6 +51,7 @@ func New(p *profile.Profile, names Namer) *Run {
 	b.balance(r)
 	r.CallGraph = b.graph()
 	r.Counters = b.counters()
+	r.Sampling = b.sampling()
 	r.Functions = b.functions(r.CoreTime())
 	r.Communicators = b.communicators()
 	b.peers(r)
@@ -95,6 +97,8 @@ type builder struct {
 	names   Namer
 	modules map[string]callgraph.Module
 	nodes   map[callgraph.ID]*Node
+	same    map[callgraph.ID]callgraph.ID      // of a node that another one stands for
+	places  map[callgraph.ID][]*callgraph.Node // where samples of a gap hit
 }
 
 var endings = map[uint8]string{event.Running: "vanished", event.Finalized: "finalized", event.Exited: "exited", event.Aborted: "aborted",
@@ -176,12 +180,17 @@ func (e *Efficiency) split(ideal, replayed, wall uint64) {
 func (b *builder) graph() []*Node {
 	g := &b.p.Graph
 	children := g.Children()
-	var build func(i int) *Node
-	build = func(i int) *Node {
-		n := b.node(&g.Nodes[i])
-		b.nodes[g.Nodes[i].ID] = n
-		for _, c := range children[g.Nodes[i].ID] {
-			n.Children = append(n.Children, build(c))
+	for i := range g.Nodes {
+		if n := &g.Nodes[i]; n.Of != 0 && g.Find(n.Of) != nil {
+			b.places[n.Of] = append(b.places[n.Of], n)
+		}
+	}
+	var build func(from *callgraph.Node) *Node
+	build = func(from *callgraph.Node) *Node {
+		n := b.node(from)
+		b.nodes[from.ID] = n
+		for _, c := range b.join(children[from.ID]) {
+			n.Children = append(n.Children, build(&c))
 		}
 		slices.SortStableFunc(n.Children, func(x, y *Node) int {
 			return cmp.Or(cmp.Compare(y.Inclusive.Sum, x.Inclusive.Sum), cmp.Compare(x.ID, y.ID))
@@ -191,8 +200,11 @@ func (b *builder) graph() []*Node {
 	var roots []*Node
 	for i := range g.Nodes {
 		if g.Nodes[i].Kind == callgraph.KindRoot {
-			roots = append(roots, build(i))
+			roots = append(roots, build(&g.Nodes[i]))
 		}
+	}
+	for id, stands := range b.same {
+		b.nodes[id] = b.nodes[stands]
 	}
 	// Gaps are named after the calls around them, which must all have names by now.
 	for i := range g.Nodes {
@@ -288,7 +300,10 @@ func (b *builder) node(n *callgraph.Node) *Node {
 	case callgraph.KindOwn:
 		out.Name = "Marple itself"
 	case callgraph.KindGap:
-		out.From, out.To, out.Loop = NodeID(n.From.Node), NodeID(n.To.Node), n.Loop
+		out.From, out.To, out.Loop, out.Samples = NodeID(n.From.Node), NodeID(n.To.Node), n.Loop, n.Samples
+		if n.Of != 0 {
+			out.Of = NodeID(n.Of)
+		}
 	case callgraph.KindOverflow:
 		out.Name = "paths that found no room"
 	}
@@ -317,9 +332,16 @@ func (b *builder) site(out *Node, c callgraph.Code) {
 		out.File, out.Line = frames[0].File, frames[0].Line
 		out.Site = place(frames[0])
 	}
+	out.Inlined = b.inlined(c)
+}
+
+// inlined are the functions whose code a place is in, but for the one that has a frame.
+func (b *builder) inlined(c callgraph.Code) (list []Inlined) {
+	frames := b.names.Site(c)
 	for i := 0; i+1 < len(frames); i++ {
-		out.Inlined = append(out.Inlined, Inlined{frames[i].Function, frames[i+1].File, frames[i+1].Line, place(frames[i+1])})
+		list = append(list, Inlined{frames[i].Function, frames[i+1].File, frames[i+1].Line, place(frames[i+1])})
 	}
+	return list
 }
 
 func place(f symbol.Frame) string {
@@ -331,6 +353,12 @@ func place(f symbol.Frame) string {
 
 // gapName says between which calls a gap lies, as seen from the function or region that it is in.
 func (b *builder) gapName(n *callgraph.Node) string {
+	if n.Site.Offset != 0 {
+		return ownCode
+	}
+	if n.Samples > 0 && n.From.Node == 0 {
+		return "places that are not known"
+	}
 	from, to := b.edgeName(n, n.From, "the start"), b.edgeName(n, n.To, "the end")
 	if n.Loop {
 		return "loop around " + from
@@ -694,6 +722,7 @@ func (b *builder) notSeen(r *Run) []Note {
 			words.Duration(float64(off)/1e9)), off})
 	}
 	b.waitsNotSeen(add)
+	b.samplesNotSeen(add)
 	threads := uint64(0)
 	for _, p := range r.PerRank {
 		if p.Threads > 1 {

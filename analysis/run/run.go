@@ -55,6 +55,9 @@ type Run struct {
 	// Invocations is how many invocations of components have ended; each is a row of invocations.parquet.
 	Invocations uint64 `json:"invocations"`
 
+	// Sampling is there if timer samples were taken.
+	Sampling *Sampling `json:"sampling,omitempty"`
+
 	// Counters are what was counted in threads as a whole; in call_graph it is per path.
 	Counters []Counter `json:"counters,omitempty"`
 
@@ -220,6 +223,10 @@ type Node struct {
 	From      string `json:"from,omitempty"` // id, of a gap
 	To        string `json:"to,omitempty"`
 	Loop      bool   `json:"loop,omitempty"` // gap between two tests or probes, each shorter than 10 µs
+	// Samples of a gap: how many hit there. Those in a known place have gaps of their own, whose site, file and line are
+	// those of the instruction hit most; they share the computing time of the gap with the id in Of by their numbers.
+	Samples uint64 `json:"samples,omitempty"`
+	Of      string `json:"of,omitempty"`
 
 	Exclusive Stat       `json:"exclusive_ns"`
 	Inclusive Stat       `json:"inclusive_ns"`

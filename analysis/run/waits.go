@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"marple/analysis/callgraph"
 	"marple/analysis/profile"
@@ -128,14 +129,25 @@ func (b *builder) waits(r *Run) *Waits {
 		w.Pairs = append(w.Pairs, WaitPair{p.Rank, p.For, p.Ns, p.N})
 	}
 	for _, d := range t.Delays {
-		if n := b.nodes[d.Path]; n != nil {
-			n.Caused += d.Direct + d.Passed
+		// What a rank spent longer than others, it did where it was longer than they were.
+		var before uint64
+		for _, s := range b.sites(d.Path, d.Direct+d.Passed, d.Ranks, b.above) {
+			if n := b.nodes[s.path]; n != nil {
+				n.Caused += s.ns
+			}
+			direct := uint64(0)
+			if s.ns > 0 {
+				direct = portion(d.Direct, before+s.ns, d.Direct+d.Passed) - portion(d.Direct, before, d.Direct+d.Passed)
+			}
+			before += s.ns
+			w.Delays = append(w.Delays, DelaySite{d.Pattern.String(), b.placeID(s.path), b.placeName(s.path), direct, s.ns - direct, waitRanks(s.ranks)})
 		}
-		w.Delays = append(w.Delays, DelaySite{d.Pattern.String(), b.placeID(d.Path), b.placeName(d.Path), d.Direct, d.Passed, waitRanks(d.Ranks)})
 	}
-	for _, s := range t.Critical {
-		w.Critical = append(w.Critical, CriticalSite{b.placeID(s.Path), b.placeName(s.Path), s.Ns,
-			float64(s.Ns) / float64(max(t.Length, 1)), waitRanks(s.Ranks)})
+	for _, c := range t.Critical {
+		for _, s := range b.sites(c.Path, c.Ns, c.Ranks, on) {
+			w.Critical = append(w.Critical, CriticalSite{b.placeID(s.path), b.placeName(s.path), s.ns,
+				float64(s.ns) / float64(max(t.Length, 1)), waitRanks(s.ranks)})
+		}
 	}
 	slices.SortStableFunc(w.Patterns, func(x, y WaitPattern) int { return cmp.Compare(y.Ns, x.Ns) })
 	slices.SortStableFunc(w.Sites, func(x, y WaitSite) int { return cmp.Compare(y.Ns, x.Ns) })
@@ -182,6 +194,9 @@ func (b *builder) placeName(id callgraph.ID) string {
 	}
 	const most = 3 // functions named
 	name, kind := n.Label(), n.Kind
+	if n.Of != "" {
+		name = strings.Join(append([]string{name}, n.inlinedSteps()...), " in ")
+	}
 	if kind != callgraph.KindMPI.String() && kind != callgraph.KindGap.String() {
 		return name
 	}

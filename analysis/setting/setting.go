@@ -46,6 +46,8 @@ var Table = []Setting{
 		Doc: "where rank 0 prints the report when the program ends"},
 	{Key: "callpath", Kind: Number, Preset: "32", Least: 0, Most: 128, Choices: []string{"off", "site"}, Value: "N",
 		Doc: "tell MPI calls apart by the innermost N functions on the stack, by call site (site), or by region only (off)"},
+	{Key: "sample", Kind: Number, Preset: "0", Least: 0, Most: 10000, Value: "HZ",
+		Doc: "times a second of computing at which to look where each thread is, to tell what it computes between MPI calls; 0: never"},
 	{Key: "invocations", Kind: Number, Preset: "1024", Least: 0, Most: 1 << 20, Value: "MIB",
 		Doc: "most records of component invocations kept on disk per thread; beyond, they are counted only"},
 	{Key: "skip", Kind: Text, Value: "LIST",

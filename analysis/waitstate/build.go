@@ -68,6 +68,9 @@ func FromProcess(p *event.Process, logs map[int]Log) (*Rank, error) {
 		}
 		b.thread = uint16(t.Index)
 		b.main, b.last, b.edge, b.off = t.Main, b.clock.At(t.Begin), 0, 0
+		if t.Main {
+			b.edge = event.Edge(b.h.BegunIn)
+		}
 		if err := log.Each(func(e *event.Logged) bool { b.event(e); return true }); err != nil {
 			return nil, err
 		}

@@ -56,6 +56,9 @@ func main() {
 		if part("paths") {
 			b.paths(m)
 		}
+		if part("samples") {
+			b.samples(m)
+		}
 		if part("threads") {
 			b.threads(m)
 		}

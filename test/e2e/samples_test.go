@@ -1,0 +1,109 @@
+// Timer samples: where programs compute between MPI calls, and that the programs do not notice.
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"marple/analysis/run"
+)
+
+// computed is for how long samples were in these functions, inlined or not, and what they call.
+func computed(root *run.Node, functions ...string) map[string]uint64 {
+	ns := map[string]uint64{}
+	var visit func(n *run.Node, in string)
+	visit = func(n *run.Node, in string) {
+		names := []string{n.Name} // of the outermost that it is in
+		for _, i := range n.Inlined {
+			names = append(names, i.Function)
+		}
+		for _, name := range names {
+			if in == "" && slices.Contains(functions, name) {
+				in = name
+			}
+		}
+		if n.Samples > 0 && in != "" {
+			ns[in] += n.Exclusive.Sum
+		}
+		for _, c := range n.Children {
+			visit(c, in)
+		}
+	}
+	visit(root, "")
+	return ns
+}
+
+func TestSamplesTellWhatIsComputed(t *testing.T) {
+	each(t, func(t *testing.T, mpi *library) {
+		program := mpi.compile(t, "samples", "-lm")
+		r, end := mpi.measured(t, command{}, 2, []string{program, "shares"}, "--sample", "200")
+		require.Zero(t, end.code, end.stderr)
+		ns := computed(r.Root(), "heavy", "light", "inlined")
+		heavy, light, inlined := ns["heavy"], ns["light"], ns["inlined"]
+		t.Logf("heavy %d ms, light %d ms, inlined %d ms of %d ms, %+v", heavy/1e6, light/1e6, inlined/1e6, r.Core.Useful/1e6, *r.Sampling)
+		assert.Greater(t, heavy, light)
+		assert.Greater(t, heavy, inlined)
+		assert.NotZero(t, light)
+		assert.NotZero(t, inlined)
+		assert.LessOrEqual(t, heavy+light+inlined, r.Core.Useful)
+		assert.Contains(t, end.stderr, "Computing    ")
+		assert.Less(t, len(r.NotSeen), 1, "%v", r.NotSeen)
+		checkSums(t, r.Root())
+		require.NotNil(t, r.Waits)
+		var where []string
+		for _, c := range r.Waits.Critical {
+			where = append(where, c.Where)
+		}
+		assert.Contains(t, strings.Join(where, "; "), "in heavy")
+		assert.NotContains(t, strings.Join(where, "; "), "not recorded")
+	})
+}
+
+func TestSamplesOfThreadsWithoutMPI(t *testing.T) {
+	each(t, func(t *testing.T, mpi *library) {
+		program := mpi.compile(t, "samples", "-lm")
+		r, end := mpi.measured(t, command{}, 1, []string{program, "threads"}, "--sample", "100")
+		require.Zero(t, end.code, end.stderr)
+		assert.NotZero(t, computed(r.Root(), "light")["light"])
+		i := slices.IndexFunc(r.CallGraph, func(n *run.Node) bool { return n.Name == "other threads" })
+		require.GreaterOrEqual(t, i, 0)
+		checkSums(t, r.CallGraph[i])
+		// The main thread looks for others ten times a second.
+		assert.Contains(t, computed(r.CallGraph[i], "heavy"), "heavy")
+	})
+}
+
+func TestSamplesDisturbNothing(t *testing.T) {
+	each(t, func(t *testing.T, mpi *library) {
+		program := mpi.compile(t, "samples", "-lm")
+		for _, what := range []string{"neutral", "takes", "has"} {
+			bare := mpi.bare(t, command{}, 1, program, what)
+			end := mpi.under(t, command{}, 1, t.TempDir()+"/run", []string{program, what}, "--sample", "1000")
+			assert.Equal(t, bare.code, end.code, "%s: %s", what, end.stderr)
+			assert.Equal(t, bare.stdout, end.stdout, what)
+			switch what {
+			case "neutral":
+				assert.Contains(t, end.stdout, "interrupted 0, errno 0, rounding 0, child 4, shell 6\n")
+				assert.NotContains(t, end.stderr, "samples end")
+			case "takes":
+				assert.Contains(t, end.stdout, "0 signals nobody sent")
+				assert.Regexp(t, `marple: samples end here: the program itself has a use for signal \d+\n`, end.stderr)
+			case "has":
+				assert.Contains(t, end.stderr, "marple: no samples are taken: the program uses all real-time signals\n")
+			}
+		}
+	})
+}
+
+func TestNoSamplesOfSimulatedTime(t *testing.T) {
+	program := mock.compile(t, "samples", "-lm")
+	onClock := *mock
+	onClock.mpirun = append(slices.Clone(mock.mpirun), "--virtual")
+	end := onClock.under(t, command{}, 1, t.TempDir()+"/run", []string{program, "shares"}, "--sample", "100")
+	require.Zero(t, end.code)
+	assert.Contains(t, end.stderr, "marple: no samples are taken: time is simulated\n")
+}
