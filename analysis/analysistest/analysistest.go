@@ -5,6 +5,7 @@ package analysistest
 import (
 	"encoding/binary"
 	"errors"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ import (
 // Rank is one rank's script in the making.
 type Rank struct {
 	Rank, Ranks int
+	Noise       *rand.Rand // nil: none
 	now         uint64
 	w           *event.Writer
 	t           *event.ThreadWriter
@@ -29,8 +31,13 @@ type Rank struct {
 	frame       uint32 // innermost function
 }
 
-// Compute lets time pass outside MPI, of which the given part is spent without a core, or blocked.
-func (r *Rank) Compute(ns uint64) { r.now += ns }
+// Compute lets time pass outside MPI. With noise it is up to a quarter more.
+func (r *Rank) Compute(ns uint64) {
+	if r.Noise != nil {
+		ns += uint64(r.Noise.Int64N(int64(ns)/4 + 1))
+	}
+	r.now += ns
+}
 
 // OffCore lets time pass outside MPI, ready to run but without a core.
 func (r *Rank) OffCore(ns uint64) {
@@ -62,6 +69,11 @@ func (r *Rank) Send(line, to int, bytes, ns uint64) {
 }
 func (r *Rank) Recv(line, from int, bytes, ns uint64) {
 	r.Call(line, "MPI_Recv", event.OpRecv, 0, event.Call{Duration: ns, Peer: int32(from), Out: bytes})
+}
+
+// Arrived says that the last call at a line, which did not wait for it, has led to a message.
+func (r *Rank) Arrived(line int, name string, from int, bytes uint64) {
+	r.t.Completed(r.w.MPIAt(r.where(), r.module, uint64(line), name, event.OpRecv, event.Nonblocking), r.world, int32(from), bytes, false)
 }
 
 // Region runs a script inside a region.

@@ -68,7 +68,7 @@ func (c CommonClock) At(ticks uint64) int64 {
 func FromProcess(p *event.Process) *Graph {
 	b := &builder{p: p, clock: ClockOf(p.Header()), rank: p.Header().Rank, nodes: map[ID]*Node{}, modules: map[string]Module{}}
 	b.table, b.counters = p.Nodes(), p.Counters()
-	b.paths = map[ID][]ID{}
+	b.paths, b.began = map[ID][]ID{}, map[ID][2]uint64{}
 	b.nodes[Root] = &Node{ID: Root, Kind: KindRoot}
 	for _, t := range p.Threads() {
 		b.thread(t)
@@ -102,7 +102,8 @@ type builder struct {
 	paths    map[ID][]ID // per root, the ID of each node of the table; 0 where it is not made yet
 	nodes    map[ID]*Node
 	counters []string
-	known    []Module // of the process's modules; without a key where it was not asked for
+	began    map[ID][2]uint64 // ticks of a path's first and last call
+	known    []Module         // of the process's modules; without a key where it was not asked for
 	modules  map[string]Module
 }
 
@@ -327,6 +328,13 @@ func (b *builder) gap(root ID, from, to event.Edge, e *event.Entry, samples []*e
 	if root == Others && parent.Kind == KindRoot {
 		return
 	}
+	if node.To.Side == SideCall && e.Max > 0 {
+		began, known := b.began[node.To.Node]
+		if !known {
+			began[0] = e.Min
+		}
+		b.began[node.To.Node] = [2]uint64{min(began[0], e.Min), max(began[1], e.Max)}
+	}
 	off := b.clock.Ns(min(e.Runnable, e.Sum))
 	total := b.clock.Ns(e.Sum)
 	n := b.add(node)
@@ -474,6 +482,14 @@ func (b *builder) finishCounters() {
 // finish turns sums into statistics over ranks with this rank as their only sample.
 func (b *builder) finish() *Graph {
 	b.finishCounters()
+	beginning := b.p.Header().BeginTick
+	for id, began := range b.began {
+		n := b.nodes[id]
+		if n.Kind != KindMPI {
+			continue
+		}
+		n.First, n.Last = b.clock.Ns(began[0]-min(began[0], beginning)), b.clock.Ns(began[1]-min(began[1], beginning))
+	}
 	g := &Graph{Modules: slices.SortedFunc(maps.Values(b.modules), func(x, y Module) int { return cmp.Compare(x.Key, y.Key) })}
 	for _, n := range b.nodes {
 		g.Nodes = append(g.Nodes, *n)

@@ -85,13 +85,15 @@ type Node struct {
 	Exclusive stat.Stat     // over ranks
 	Inclusive stat.Stat     // over ranks
 	Ranks     []stat.Ranked // the largest exclusive times; see stat.MergeTop
-	Out, In   uint64        // bytes
-	Done      uint64        // messages received, tests that found something
-	Failed    uint64        // calls that returned an error
-	Runnable  uint64        // off the core though runnable: KindMPI within Exclusive, KindGap beside it
-	Blocked   uint64        // off the core and blocked, within Exclusive
-	Sizes     []Size        // KindMPI, by rising class
-	Counters  []Counter     // KindRegion, KindPhase, KindComponent: of their invocations; KindRoot: of threads; by name
+	// KindMPI: when each rank's first and its last call began, after the beginning, added up over ranks.
+	First, Last uint64
+	Out, In     uint64    // bytes
+	Done        uint64    // messages received, tests that found something
+	Failed      uint64    // calls that returned an error
+	Runnable    uint64    // off the core though runnable: KindMPI within Exclusive, KindGap beside it
+	Blocked     uint64    // off the core and blocked, within Exclusive
+	Sizes       []Size    // KindMPI, by rising class
+	Counters    []Counter // KindRegion, KindPhase, KindComponent: of their invocations; KindRoot: of threads; by name
 }
 
 // Counter is what one counter counted on a path, over ranks. What was counted below counts for the nearest path

@@ -24,6 +24,8 @@ func mergeNodes(x, y Node, ranks int) Node {
 	x.Exclusive = x.Exclusive.Merge(y.Exclusive)
 	x.Inclusive = x.Inclusive.Merge(y.Inclusive)
 	x.Ranks = stat.MergeTop(x.Ranks, y.Ranks, ranks)
+	x.First += y.First
+	x.Last += y.Last
 	x.Out += y.Out
 	x.In += y.In
 	x.Done += y.Done

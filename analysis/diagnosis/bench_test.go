@@ -26,7 +26,7 @@ func BenchmarkFindSmall(b *testing.B) {
 	k, err := knowledge.Library{}.Load("general")
 	require.NoError(b, err)
 	for b.Loop() {
-		_, err := Diagnose(r, nil, k)
+		_, err := Diagnose(r, nil, Whole(k)...)
 		require.NoError(b, err)
 	}
 }
@@ -73,9 +73,26 @@ func BenchmarkDiagnose(b *testing.B) {
 			for b.Loop() {
 				k, err := knowledge.Library{}.Load(name)
 				require.NoError(b, err)
-				_, err = Diagnose(r, nil, k)
+				_, err = Diagnose(r, nil, Whole(k)...)
 				require.NoError(b, err)
 			}
 		})
+	}
+}
+
+// What rank 0 does of this at MPI_Finalize: the first time, of a program that loses time and has a design.
+func BenchmarkConclude(b *testing.B) {
+	r := analysistest.Run(4, 4, func(r *rank) { sweep(r, false) })
+	for b.Loop() {
+		Conclude(r)
+	}
+}
+
+func BenchmarkSigns(b *testing.B) {
+	for b.Loop() {
+		for _, name := range knowledge.Recognizable() {
+			_, err := knowledge.Signs(name)
+			require.NoError(b, err)
+		}
 	}
 }

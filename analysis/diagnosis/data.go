@@ -27,6 +27,8 @@ type data struct {
 	useful   float64
 	mpi      float64
 	inMPI    float64 // with waiting for a core there
+	of       *data   // the whole run, if this is a phase of it: shares are of its time
+	partial  bool    // totals of ranks are not known
 	ids      map[string]int
 	paths    *run.Paths
 }
@@ -59,6 +61,9 @@ func seconds(ns uint64) float64 { return float64(ns) / 1e9 }
 // share is what a cost is of the core time. Ranks that wait in MPI for another one may not be given a core meanwhile,
 // which then does not count; what a cost takes of that would have been core time, had there been cores for all.
 func (d *data) share(cost float64) float64 {
+	if d.of != nil {
+		return d.of.share(cost)
+	}
 	return cost / (d.core + max(0, min(cost, d.inMPI)-d.mpi))
 }
 
@@ -556,7 +561,7 @@ func (c *context) times(s selection) ([]float64, error) {
 // totalTimes is the time of ranks whose selected call paths are all computation, all communication, or none: then
 // their totals say it, which are known however many ranks there are. Otherwise it is nil.
 func (c *context) totalTimes(s selection) []float64 {
-	if len(s.roles) > 0 {
+	if len(s.roles) > 0 || c.partial {
 		return nil
 	}
 	pick := make([]func(run.RankBalance) float64, len(c.assign))

@@ -21,17 +21,12 @@ import (
 // expensive first, the model it was recognized as, and what would take the diagnosis further. That it failed would be
 // a mistake in Marple's own knowledge, and is noted in the run.
 func Conclude(r *run.Run) {
-	result, err := conclude(r)
+	result, models, err := conclude(r)
 	if err != nil {
 		r.NotSeen = append(r.NotSeen, run.Note{ID: "diagnosis-failed", Text: "the diagnosis failed: " + err.Error()})
-		result = &Result{Findings: []run.Finding{}}
+		result, models = &Result{Findings: []run.Finding{}}, []run.Model{}
 	}
-	r.Findings, r.Models, r.Deeper = result.Findings, []run.Model{}, []run.Note{}
-	for _, l := range result.Looks {
-		if l.Confidence >= Recognized {
-			r.Models = append(r.Models, run.Model{Name: l.Model, Title: l.Title, Confidence: l.Confidence})
-		}
-	}
+	r.Findings, r.Models, r.Deeper = result.Findings, models, []run.Note{}
 	for _, q := range result.Requests {
 		r.Deeper = append(r.Deeper, run.Note{ID: q.Measurement, Text: q.Text, Count: uint64(len(q.For))})
 	}
@@ -44,56 +39,90 @@ func Find(r *run.Run) []run.Finding {
 	return again.Findings
 }
 
-func conclude(r *run.Run) (*Result, error) {
-	pieces, looks, err := Choose(r, knowledge.Library{})
+func conclude(r *run.Run) (*Result, []run.Model, error) {
+	c, err := Choose(r, knowledge.Library{})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if len(pieces) > 1 && pieces[1].Scopes[0].Model.Plain {
-		pieces = pieces[:1]
+	models := c.Models(r)
+	c.Pieces = slices.DeleteFunc(c.Pieces, func(p Piece) bool { return p.Phase == nil && p.Scopes[0].Model.Plain })
+	result, err := c.Diagnose(r, nil)
+	return result, models, err
+}
+
+// Diagnose diagnoses a run with what was chosen for it; see the function.
+func (c *Choice) Diagnose(r *run.Run, events Events) (*Result, error) {
+	result, err := Diagnose(r, events, c.Pieces...)
+	if err == nil {
+		result.Looks, result.Phases = c.Looks, append(result.Phases, c.Phases...)
 	}
-	result, err := Diagnose(r, nil, pieces...)
-	if err != nil {
-		return nil, err
-	}
-	result.Looks = looks
-	return result, nil
+	return result, err
 }
 
 // Diagnose applies pieces of knowledge to a run; events is its sequence of events, if that is known. The error says
 // that they contradict themselves.
-func Diagnose(r *run.Run, events Events, pieces ...*knowledge.Knowledge) (*Result, error) {
-	out := &Result{Program: r.Program, Ranks: r.Ranks, Looks: []Likeness{}, Findings: []run.Finding{}, Requests: []Request{}}
+func Diagnose(r *run.Run, events Events, pieces ...Piece) (*Result, error) {
+	out := &Result{Program: r.Program, Ranks: r.Ranks, Looks: []Likeness{}, Phases: []*Phase{}, Findings: []run.Finding{}, Requests: []Request{}}
 	d := newData(r)
 	d.events = events
 	if d.core <= 0 || len(d.nodes) == 0 {
 		return out, nil
 	}
 	var made []*Diagnosis
-	judges := map[string]string{} // models, by the facts of general knowledge that they decide about
-	for _, k := range pieces {
-		g, err := apply(d, k, nil)
+	var judges judges
+	for _, p := range pieces {
+		about := d
+		if p.Phase != nil {
+			about = p.Phase.data(d)
+		}
+		g, err := apply(about, p.Knowledge, nil)
 		if err != nil {
 			return nil, err
 		}
+		g.phase = p.Phase
 		made = append(made, g)
 		if !g.decided() {
 			continue
 		}
-		for _, s := range k.Scopes {
+		for _, s := range p.Scopes {
 			for _, id := range s.Model.Judges {
-				judges[id] = s.Model.Name
+				judges = append(judges, judge{id, s.Model.Name, g})
 			}
 		}
 	}
 	for _, g := range made {
 		out.Models = append(out.Models, g.applied(judges))
-		out.Findings = append(out.Findings, g.findings()...)
+		for _, f := range g.findings() {
+			if judges.of(f.ID, f.Node) == "" {
+				out.Findings = append(out.Findings, f)
+			}
+		}
 		out.Requests = append(out.Requests, g.requests()...)
 	}
-	out.Findings = slices.DeleteFunc(out.Findings, func(f run.Finding) bool { return judges[f.ID] != "" })
 	slices.SortStableFunc(out.Findings, func(a, b run.Finding) int { return cmp.Compare(b.Share, a.Share) })
 	return out, nil
+}
+
+// judges say which models decide about which facts of general knowledge: about those in their phase, where they are
+// about a phase.
+type judges []judge
+
+type judge struct {
+	fact, model string
+	by          *Diagnosis
+}
+
+// of is the model that decides about a fact that was seen on a call path, "" if none does.
+func (list judges) of(fact, node string) string {
+	for _, j := range list {
+		if j.fact != fact {
+			continue
+		}
+		if _, in := j.by.byID()[node]; j.by.phase == nil || in {
+			return j.model
+		}
+	}
+	return ""
 }
 
 // decided tells whether a model's rules come to an end: they find a cause, or nothing that asks for one. Where they

@@ -132,7 +132,7 @@ func TestEventsAreFittedIntoAbstractEvents(t *testing.T) {
 
 func TestWithoutEventsMetricsOfEventsAreUnknown(t *testing.T) {
 	r, _ := parts()
-	result, err := Diagnose(r, nil, load(t, partsModel+`
+	result, err := Diagnose(r, nil, Whole(load(t, partsModel+`
 levels:
   - {title: sequence, needs: [events]}
 factors:
@@ -140,7 +140,7 @@ factors:
 thresholds: {few: 1}
 rules:
   - {if: [steps > few], then: many-steps}
-`))
+`))...)
 	require.NoError(t, err)
 	require.Equal(t, "unknown", result.Models[0].Conclusions[0].Verdict)
 	require.Equal(t, []string{"events"}, result.Models[0].Levels[0].Missing)

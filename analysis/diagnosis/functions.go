@@ -70,6 +70,9 @@ func extreme(pick func(s *run.Stat) uint64, better func(a, b uint64) bool) funct
 // totals makes a function of the totals of each rank.
 func totals(pick func(run.RankBalance) float64) function {
 	return func(e *evaluator, args []any) (any, error) {
+		if e.partial {
+			return nil, missing{"ranks"}
+		}
 		v := e.perRank(pick)
 		if len(args) == 0 {
 			return vector(v), nil

@@ -15,6 +15,7 @@ import (
 type Diagnosis struct {
 	*data
 	knowledge  *knowledge.Knowledge
+	phase      *Phase // nil: the whole run
 	evaluators map[*knowledge.Scope]*evaluator
 	ground     *knowledge.Ground
 	bound      []map[string]any // of a fact: what its parameter stands for

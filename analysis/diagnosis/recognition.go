@@ -16,7 +16,8 @@ type Likeness struct {
 	Confidence float64 `json:"confidence"`
 	Signs      []Sign  `json:"signs"`
 	plain      bool
-	parts      int // a composition says more than the models that it is made of
+	told       bool // by names
+	parts      int  // a composition says more than the models that it is made of
 }
 
 // Sign is something a run has, or has not, of a model's looks.
@@ -58,39 +59,106 @@ func Recognize(r *run.Run, pieces ...*knowledge.Knowledge) ([]Likeness, error) {
 	return list, nil
 }
 
-// Choose gives the knowledge to diagnose a run with when nobody says which: general knowledge, and that of the model
-// that the run looks most like, if it looks like one; and how much it looks like each. Where no time is lost in MPI
-// that a model could explain, none is looked for.
-func Choose(r *run.Run, library knowledge.Library) (pieces []*knowledge.Knowledge, likeness []Likeness, err error) {
+// Choice is what a run looks like, and so what it is diagnosed with.
+type Choice struct {
+	Pieces []Piece
+	Looks  []Likeness // of the run as a whole, the likeliest first
+	Phases []*Phase   // the parts of it that look different, in order of time; none if there are no such
+}
+
+// Piece is knowledge, and the phase of the run that it is about; nil is the whole run.
+type Piece struct {
+	*knowledge.Knowledge
+	Phase *Phase
+}
+
+// Whole makes pieces that are about the whole run.
+func Whole(pieces ...*knowledge.Knowledge) (list []Piece) {
+	for _, k := range pieces {
+		list = append(list, Piece{Knowledge: k})
+	}
+	return list
+}
+
+// Choose finds what to diagnose a run with when nobody says it: general knowledge, and that of the model that the run, or
+// each phase of it, looks most like, if it looks like one. Where no time is lost in MPI that a model could explain, none
+// is looked for.
+func Choose(r *run.Run, library knowledge.Library) (*Choice, error) {
 	general, err := library.Load("general")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	pieces = []*knowledge.Knowledge{general}
+	c := &Choice{Pieces: Whole(general), Looks: []Likeness{}}
 	if d := newData(r); d.inMPI < general.Scopes[0].Model.Threshold("least").Value*d.core {
-		return pieces, []Likeness{}, nil
+		return c, nil
 	}
-	byName := map[string]*knowledge.Knowledge{}
+	if err := c.look(r); err != nil {
+		return nil, err
+	}
+	for _, p := range c.Phases {
+		if err = c.take(p.Looks, p, library); err != nil {
+			return nil, err
+		}
+	}
+	if c.Phases == nil {
+		err = c.take(c.Looks, nil, library)
+	}
+	return c, err
+}
+
+// Look says what a run looks like, whether it loses time or not.
+func Look(r *run.Run) (*Choice, error) {
+	c := &Choice{}
+	return c, c.look(r)
+}
+
+func (c *Choice) look(r *run.Run) (err error) {
 	var all []*knowledge.Knowledge
 	for _, name := range knowledge.Recognizable() {
-		k, err := library.Load(name)
+		k, err := knowledge.Signs(name)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
-		byName[name] = k
 		all = append(all, k)
 	}
-	if likeness, err = Recognize(r, all...); err != nil {
-		return nil, nil, err
+	if c.Looks, err = Recognize(r, all...); err == nil {
+		c.Phases, err = Phases(r, all...)
 	}
-	if len(likeness) > 0 && likeness[0].Confidence >= Recognized {
-		pieces = append(pieces, byName[likeness[0].Model])
+	return err
+}
+
+// take loads the likeliest model, if it is likely.
+func (c *Choice) take(looks []Likeness, phase *Phase, library knowledge.Library) error {
+	if !recognized(looks) {
+		return nil
 	}
-	return pieces, likeness, nil
+	k, err := library.Load(looks[0].Model)
+	c.Pieces = append(c.Pieces, Piece{k, phase})
+	return err
+}
+
+// recognized tells whether the likeliest model is likely.
+func recognized(looks []Likeness) bool { return len(looks) > 0 && looks[0].Confidence >= Recognized }
+
+// Models are those that the run, or each phase of it, looks like.
+func (c *Choice) Models(r *run.Run) []run.Model {
+	list := []run.Model{}
+	for _, p := range c.Phases {
+		if p.Recognized() {
+			l := p.Looks[0]
+			list = append(list, run.Model{Name: l.Model, Title: l.Title, Confidence: l.Confidence, Phase: p.Where, Share: p.Share, FirstNs: p.FirstNs, LastNs: p.LastNs})
+		}
+	}
+	for _, l := range c.Looks {
+		if c.Phases == nil && l.Confidence >= Recognized {
+			list = append(list, run.Model{Name: l.Model, Title: l.Title, Confidence: l.Confidence, Share: 1, LastNs: r.WallNs})
+		}
+	}
+	return list
 }
 
 func (e *evaluator) likeness(look *knowledge.Look) Likeness {
-	l := Likeness{Confidence: 1}
+	l := Likeness{Confidence: 1, told: look.Told()}
 	for _, s := range look.Signs {
 		x, err := e.number(s.Is, nil)
 		if err != nil || x != x {

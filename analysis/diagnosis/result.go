@@ -19,6 +19,8 @@ type Result struct {
 	Ranks   int    `json:"ranks"`
 	// Looks say how much the run looks like which model, the likeliest first; empty where the model was given.
 	Looks []Likeness `json:"looks"`
+	// Phases are the parts of the run that look different, in order of time; none if there are no such.
+	Phases []*Phase `json:"phases"`
 	// Models are the pieces of knowledge that were applied: the general one, then those of the program's design.
 	Models   []Applied     `json:"models"`
 	Findings []run.Finding `json:"findings"`
@@ -30,6 +32,7 @@ type Result struct {
 type Applied struct {
 	Model       string       `json:"model"`
 	Title       string       `json:"title"`
+	Phase       string       `json:"phase,omitempty"` // where, if it is about a phase of the run only
 	Levels      []Level      `json:"levels"`
 	Conclusions []Conclusion `json:"conclusions"`
 }
@@ -504,8 +507,11 @@ func (g *Diagnosis) requests() []Request {
 }
 
 // applied is the result of one piece of knowledge.
-func (g *Diagnosis) applied(judges map[string]string) Applied {
+func (g *Diagnosis) applied(judges judges) Applied {
 	a := Applied{Model: g.knowledge.Name, Title: g.knowledge.Title, Levels: []Level{}}
+	if g.phase != nil {
+		a.Phase = g.phase.Where
+	}
 	number := map[[2]any]int{} // of a model's own level
 	for _, s := range g.knowledge.Scopes {
 		for i, l := range s.Model.Levels {
@@ -525,7 +531,8 @@ func (g *Diagnosis) applied(judges map[string]string) Applied {
 		c := &a.Conclusions[i]
 		c.Level = number[[2]any{g.ground.Facts[c.fact].Scope.Model, c.Level}]
 		if g.ground.Facts[c.fact].Scope.Name == "" && c.Kind == "factor" {
-			c.JudgedBy = judges[c.ID]
+			_, node := g.place(c.fact)
+			c.JudgedBy = judges.of(c.ID, node)
 		}
 	}
 	follow(a.Conclusions)

@@ -44,7 +44,7 @@ type Aggregator struct {
 
 const (
 	callCache = 256
-	peerCache = 256
+	peerCache = 1024
 )
 
 type undo struct {
@@ -188,17 +188,24 @@ func hash(kind EntryKind, key uint64, class uint8) uint32 {
 	return uint32((key ^ key>>29 ^ uint64(class)<<20 ^ uint64(kind)<<40) * 0x9e3779b97f4a7c15 >> 32)
 }
 
-// find gives the index of an entry, making it if need be. bytes matters to calls only.
-func (a *Aggregator) find(kind EntryKind, key, bytes uint64) uint32 {
-	class, low, span := classOf(bytes)
+// lookup gives the index of an entry that has been made.
+func (a *Aggregator) lookup(kind EntryKind, key uint64, class uint8) (uint32, bool) {
 	for h := hash(kind, key, class); ; h++ {
 		slot := a.index[h&a.mask]
 		if slot == 0 {
-			break
+			return 0, false
 		}
 		if e := &a.entries[(slot-1)&(entriesMax-1)]; e.key == key && e.Class == class && e.Kind() == kind {
-			return slot - 1
+			return slot - 1, true
 		}
+	}
+}
+
+// find gives the index of an entry, making it if need be. bytes matters to calls only.
+func (a *Aggregator) find(kind EntryKind, key, bytes uint64) uint32 {
+	class, low, span := classOf(bytes)
+	if i, known := a.lookup(kind, key, class); known {
+		return i
 	}
 	i := a.t.entries
 	if i >= a.most()-entriesSpared && key != overflowNode {
@@ -395,7 +402,7 @@ loop:
 				e.Out += uint64(r.bytes)
 				e.In += uint64(in)
 			case movesToPeer:
-				key := peerKey(what.comm(), r.peer, Sent)
+				key := peerKey(what, r.peer, Sent)
 				p := &entries[a.peers[peerSlot(key)]&(entriesMax-1)]
 				if p.key != key || p.mark != peer {
 					break loop
@@ -405,7 +412,7 @@ loop:
 				p.Out += uint64(r.bytes)
 				e.Out += uint64(r.bytes)
 			case movesFromPeer:
-				key := peerKey(what.comm(), r.peer, Received)
+				key := peerKey(what, r.peer, Received)
 				p := &entries[a.peers[peerSlot(key)]&(entriesMax-1)]
 				if p.key != key || p.mark != peer {
 					break loop
@@ -420,6 +427,7 @@ loop:
 			}
 			g.N++
 			g.Sum += r.start - last
+			g.Max = r.start
 			from, last = Edge(path), r.start+duration
 			e.add(duration)
 		} else if what.kind() == kindLeaf {
@@ -433,14 +441,16 @@ loop:
 			duration := uint64(r.duration)
 			g.N++
 			g.Sum += r.start - duration - last
+			g.Max = r.start - duration
 			within.N++
 			within.Sum += duration
+			within.Max = r.start
 			from, last = exit, r.start
 			a.ended += uint64(what.flags()&flagPlain^flagPlain) / flagPlain
 			e.add(duration)
 		} else if what.kind() != kindValues {
 			e := &entries[a.arrivals[path&(callCache-1)]&(entriesMax-1)]
-			key := peerKey(what.comm(), r.peer, Received)
+			key := peerKey(what, r.peer, Received)
 			p := &entries[a.peers[peerSlot(key)]&(entriesMax-1)]
 			if (what.kind() != kindReceived && what.kind() != kindCompleted) || what.flags() != 0 || e.key != callKey(path, what.comm()) ||
 				e.mark != call || r.start-uint64(e.low) >= uint64(e.span) || p.key != key || p.mark != peer {
@@ -527,16 +537,28 @@ func (a *Aggregator) move(e *Entry, r *record, duration, out, in uint64) {
 	}
 }
 
+// peer gives the index of an EntryPeer. When half of the room is taken, messages of further paths to the same rank share
+// one, so that peers crowd nothing else out.
+func (a *Aggregator) peer(key uint64) uint32 {
+	if i, known := a.lookup(EntryPeer, key, 0); known {
+		return i
+	}
+	if a.t.entries >= a.most()/2 {
+		key &= 1<<peerPathAt - 1
+	}
+	return a.find(EntryPeer, key, 0)
+}
+
 // message counts one message to or from a rank of a communicator.
 func (a *Aggregator) message(d Direction, r *record, bytes, ticks uint64) {
 	if r.peer < 0 {
 		return
 	}
-	key := peerKey(r.what.comm(), r.peer, d)
+	key := peerKey(r.what, r.peer, d)
 	cache := &a.peers[peerSlot(key)]
 	p := &a.entries[*cache&(entriesMax-1)]
 	if p.key != key || p.mark != a.batch|uint32(EntryPeer) {
-		*cache = a.find(EntryPeer, key, 0)
+		*cache = a.peer(key)
 		p = a.touch(*cache)
 	}
 	p.N++
@@ -553,6 +575,7 @@ func (a *Aggregator) gap(to Edge, start uint64) uint32 {
 	own := min(t.pending[pendingOwn], ticks)
 	e.N++
 	e.Sum += ticks - own
+	e.Min, e.Max = min(e.Min, start), max(e.Max, start)
 	e.Own += own
 	e.Runnable += t.pending[pendingRunnable]
 	e.Blocked += t.pending[pendingBlocked]

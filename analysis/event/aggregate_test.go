@@ -63,6 +63,7 @@ func script(t *rapid.T, w *Writer, tw *ThreadWriter, m *reference) {
 		e.N++
 		e.Sum += now - m.last - min(own, now-m.last)
 		e.Own += min(own, now-m.last)
+		e.Min, e.Max = min(e.Min, now), max(e.Max, now)
 		m.from, m.last = to, now
 	}
 	add := func(e *Entry, sq *big.Int, d uint64) {
@@ -72,8 +73,8 @@ func script(t *rapid.T, w *Writer, tw *ThreadWriter, m *reference) {
 		x := new(big.Int).SetUint64(d)
 		sq.Add(sq, x.Mul(x, x))
 	}
-	message := func(d Direction, peer int32, n, ticks uint64) {
-		e, _ := m.entry(EntryPeer, peerKey(comm, peer, d), 0)
+	message := func(d Direction, path uint32, peer int32, n, ticks uint64) {
+		e, _ := m.entry(EntryPeer, peerKey(makeWhat(path, comm, 0, 0), peer, d), 0)
 		e.N++
 		e.Sum += ticks
 		e.Out += n
@@ -163,7 +164,7 @@ func script(t *rapid.T, w *Writer, tw *ThreadWriter, m *reference) {
 			tw.Call(c)
 			if directions := map[Op]Direction{OpSend: Sent, OpRecv: Received, OpGet: Got, OpPut: Put}; f.flags == 0 && c.Peer >= 0 {
 				if d, ok := directions[f.op]; ok {
-					message(d, c.Peer, c.Out, duration)
+					message(d, path, c.Peer, c.Out, duration)
 				}
 			}
 			if f.op == OpWait && peer >= 0 {
@@ -172,7 +173,7 @@ func script(t *rapid.T, w *Writer, tw *ThreadWriter, m *reference) {
 				e, _ := m.entry(EntryCall, callKey(path, comm), class)
 				e.In += size
 				e.Done++
-				message(Received, peer, size, 0)
+				message(Received, path, peer, size, 0)
 			}
 		}
 	}
@@ -186,9 +187,11 @@ func (m *reference) compare(t require.TestingT, entries []Entry) {
 		require.NotNil(t, want, "unexpected entry %s", name)
 		delete(m.entries, name)
 		got := Entry{key: e.key, mark: uint32(e.Kind()), Class: e.Class, N: e.N, Sum: e.Sum, Min: e.Min, Max: e.Max, Out: e.Out, In: e.In, Done: e.Done, Own: e.Own}
-		if e.Kind() == EntryGap || e.Kind() == EntryPeer {
+		switch e.Kind() {
+		case EntryPeer:
 			got.Min, got.Max = want.Min, want.Max // not kept
-		} else {
+		case EntryGap:
+		default:
 			sq := new(big.Int).SetUint64(e.SqHi)
 			sq.Lsh(sq, 64).Add(sq, new(big.Int).SetUint64(e.SqLo))
 			require.Equal(t, m.sq[name].String(), sq.String(), name)
@@ -245,6 +248,7 @@ func TestEveryRecordCountsOnceAfterAKill(t *testing.T) {
 			tw.Call(Call{Path: w.MPI(0, "MPI_Test", OpTest, Nonblocking), Start: keep, Comm: 1, Peer: NoPeer})
 			e, _ := m.entry(EntryGap, gapKey(m.from, Edge(w.MPI(0, "MPI_Test", OpTest, Nonblocking))), 0)
 			e.N++
+			e.Min, e.Max = min(e.Min, keep), max(e.Max, keep)
 			m.from = Edge(w.MPI(0, "MPI_Test", OpTest, Nonblocking))
 			c, _ := m.entry(EntryCall, callKey(w.MPI(0, "MPI_Test", OpTest, Nonblocking), 1), 0)
 			c.N++

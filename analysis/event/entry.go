@@ -12,7 +12,7 @@ const (
 	EntryFree    EntryKind = iota
 	EntryCall              // calls on one path, in one communicator, with messages of one class of sizes
 	EntryGap               // times between the same two events
-	EntryPeer              // messages with one rank of a communicator, in one direction
+	EntryPeer              // messages of one path with one rank of a communicator, in one direction
 	EntryRegion            // invocations of a region or phase
 	EntryAtomic            // values reported under one name, in place of ticks
 	EntryCounter           // what one counter counted in regions; on path 0 in whole threads
@@ -70,7 +70,7 @@ type Entry struct {
 	N          uint64 // calls, gaps, messages or invocations
 	Sum        uint64 // ticks, or what was counted
 	SqLo, SqHi uint64 // 128-bit sum of their squares, but of gaps and messages
-	Min, Max   uint64 // likewise
+	Min, Max   uint64 // likewise; EntryGap: the first and the last tick at which one ended
 
 	low, span uint32 // EntryCall: Class as a range of sizes; EntryRegion: low is the index of the gap within
 	Out, In   uint64 // bytes; EntryPeer: in Out
@@ -95,8 +95,14 @@ const (
 	oneBatch = kindMask + 1
 )
 
-// Path is the node of an EntryCall, EntryRegion, EntryAtomic or EntryCounter.
-func (e *Entry) Path() uint32 { return uint32(e.key) }
+// Path is the node of an EntryCall, EntryRegion, EntryAtomic or EntryCounter, and of an EntryPeer: there 0 if messages
+// of several paths share it.
+func (e *Entry) Path() uint32 {
+	if e.Kind() == EntryPeer {
+		return uint32(e.key >> peerPathAt)
+	}
+	return uint32(e.key)
+}
 
 // Counter is which counter an EntryCounter is of.
 func (e *Entry) Counter() int { return int(e.key >> 32) }
@@ -111,21 +117,29 @@ const ElsewhereGap = ^uint32(0)
 func samplesKey(path, gap uint32) uint64 { return uint64(path) | uint64(gap)<<32 }
 
 // Comm is the communicator of an EntryCall or EntryPeer.
-func (e *Entry) Comm() uint16 { return uint16(e.key >> 32) }
+func (e *Entry) Comm() uint16 {
+	if e.Kind() == EntryPeer {
+		return uint16(e.key >> 32 % commsMax)
+	}
+	return uint16(e.key >> 32)
+}
 
 // Gap is where an EntryGap begins and ends.
 func (e *Entry) Gap() (from, to Edge) { return Edge(e.key), Edge(e.key >> 32) }
 
 // Peer is the rank of an EntryPeer in its communicator, and the direction of the messages.
-func (e *Entry) Peer() (int32, Direction) { return int32(uint32(e.key)), Direction(e.key >> 48) }
+func (e *Entry) Peer() (int32, Direction) { return int32(uint32(e.key)), Direction(e.key >> 44 & 3) }
 
 // peerSlot is where a peer's key is looked for first.
-func peerSlot(key uint64) uint64 { return (key ^ key>>29 ^ key>>45) & (peerCache - 1) }
+func peerSlot(key uint64) uint64 { return (key ^ key>>29 ^ key>>41) & (peerCache - 1) }
 
 func gapKey(from, to Edge) uint64 { return uint64(from) | uint64(to)<<32 }
 
-func peerKey(comm uint16, peer int32, d Direction) uint64 {
-	return uint64(uint32(peer)) | uint64(comm)<<32 | uint64(d)<<48
+// peerPathAt is where the path begins in the key of an EntryPeer.
+const peerPathAt = 46
+
+func peerKey(w what, peer int32, d Direction) uint64 {
+	return uint64(uint32(peer)) | uint64(w.comm()%commsMax)<<32 | uint64(d)<<44 | uint64(w.path()%nodesMax)<<peerPathAt
 }
 
 // A call's key is the last word of its record but for the flags: nothing need be taken apart to compare it.

@@ -74,7 +74,11 @@ func (l Library) compose(r *reader, body ast.Node, depth int) (*Knowledge, error
 		func() { c.composed(event) },
 		func() { c.share(shared) },
 		c.restructure,
-		c.nested,
+		func() {
+			if !l.signs { // signs look at the outermost models
+				c.nested()
+			}
+		},
 		func() {
 			for _, change := range adapt {
 				change()

@@ -184,6 +184,9 @@ type Look struct {
 	Signs []*Sign
 }
 
+// Told tells whether it is the names in the program that say so, rather than what the program does.
+func (l *Look) Told() bool { return l.Name == "names" }
+
 // Sign says how much a run looks like the model, from 0 to 1.
 type Sign struct {
 	Position
@@ -318,7 +321,69 @@ func Recognizable() []string {
 }
 
 // Library finds models by name: in a directory of the user's, if one is given, else among the built-in ones.
-type Library struct{ Directory string }
+type Library struct {
+	Directory string
+	signs     bool // only these are wanted of built-in models
+}
+
+// Signs loads of a built-in model, or composition, what it takes to recognize it.
+func Signs(name string) (*Knowledge, error) { return Library{signs: true}.Load(name) }
+
+// unsaid are the parts of a file that signs do not refer to, and sparse those of which they may refer to some elements.
+var unsaid = []string{"about", "source", "groups", "events", "delays", "places", "levels", "observations", "factors", "rules"}
+var sparse = []string{"metrics", "thresholds"}
+
+// forSigns leaves of a file what its signs need. Files of ours are written so that this can be told from the lines: a
+// part begins in the first column, an element of it in the third.
+func forSigns(text string) string {
+	type element struct{ name, text string }
+	var elements []element
+	var kept strings.Builder
+	part := ""
+	for line := range strings.Lines(text) {
+		name, _, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if line[0] >= 'a' && line[0] <= 'z' {
+			part = name
+		}
+		switch {
+		case slices.Contains(unsaid, part):
+		case !slices.Contains(sparse, part):
+			kept.WriteString(line)
+		case strings.HasPrefix(line, "  ") && line[2] >= 'a' && line[2] <= 'z':
+			name, _, _ = strings.Cut(name, "(")
+			elements = append(elements, element{name, part + ":\n" + line})
+		case line[0] == ' ' && len(elements) > 0:
+			elements[len(elements)-1].text += line
+		}
+	}
+	words := map[string]bool{}
+	read := func(text string) {
+		for _, w := range strings.FieldsFunc(text, func(c rune) bool { return c != '_' && (c < 'a' || c > 'z') && (c < '0' || c > '9') }) {
+			words[w] = true
+		}
+	}
+	read(kept.String())
+	parts := map[string]string{}
+	for more := true; more; {
+		more = false
+		elements = slices.DeleteFunc(elements, func(e element) bool {
+			if !words[e.name] {
+				return false
+			}
+			head, body, _ := strings.Cut(e.text, "\n")
+			parts[head] += body
+			read(body)
+			more = true
+			return true
+		})
+	}
+	for _, name := range sparse {
+		if body := parts[name+":"]; body != "" {
+			kept.WriteString(name + ":\n" + body)
+		}
+	}
+	return kept.String()
+}
 
 // source gives a model's file and text.
 func (l Library) source(name string) (file string, data []byte, err error) {
@@ -334,6 +399,9 @@ func (l Library) source(name string) (file string, data []byte, err error) {
 		}
 	}
 	if data, err := builtin.ReadFile("models/" + name + ".yaml"); err == nil {
+		if l.signs {
+			data = []byte(forSigns(string(data)))
+		}
 		return name + ".yaml", data, nil
 	}
 	return "", nil, fmt.Errorf("%s", unknown("model", name, known))

@@ -132,9 +132,9 @@ func TestNothingIsFetched(t *testing.T) {
 // What matters is readable without scripts.
 func TestReadableWithoutScripts(t *testing.T) {
 	r := assembly()
-	pieces, _, err := diagnosis.Choose(r, knowledge.Library{})
+	choice, err := diagnosis.Choose(r, knowledge.Library{})
 	require.NoError(t, err)
-	d, err := diagnosis.Diagnose(r, nil, pieces...)
+	d, err := choice.Diagnose(r, nil)
 	require.NoError(t, err)
 	text := regexp.MustCompile(`(?s)<(script|style).*?</(script|style)>`).ReplaceAllString(write(t, Page{Run: r, Diagnosis: d}), "")
 	for _, words := range []string{"Parallel efficiency", "How this was concluded", "MPI_Barrier", "driver.go", "Not seen"} {

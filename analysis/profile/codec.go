@@ -152,6 +152,11 @@ func (c *coder) profile(p *Profile) {
 	list(c, &p.Comms, comm)
 	list(c, &p.Peers, peer)
 	number(c, &p.Pairs)
+	list(c, &p.Links, func(c *coder, l *Link) {
+		word(c, &l.Node)
+		peer(c, &l.Peer)
+	})
+	number(c, &p.Linked)
 	list(c, &p.Counters, func(c *coder, x *Counter) {
 		c.text(&x.Name)
 		number(c, &x.Sources)
@@ -295,6 +300,8 @@ func node(c *coder, n *callgraph.Node) {
 		code(c, &n.Site)
 		number(c, &n.Op)
 		number(c, &n.Flags)
+		number(c, &n.First)
+		number(c, &n.Last)
 		list(c, &n.Sizes, func(c *coder, s *callgraph.Size) {
 			number(c, &s.Class)
 			number(c, &s.Calls)

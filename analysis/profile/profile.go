@@ -25,6 +25,8 @@ import (
 const (
 	// MaxPeers is how many pairs of ranks are kept; those that exchanged most bytes.
 	MaxPeers = 16384
+	// MaxLinks is how many call paths between pairs of ranks are kept, likewise.
+	MaxLinks = 65536
 	// MaxComms is how many communicators are kept; those whose IDs are smallest, which is as good as any
 	// choice and the only one that is the same whatever order ranks merge in.
 	MaxComms = 16384
@@ -47,6 +49,8 @@ type Profile struct {
 	Comms    []Comm
 	Peers    []Peer
 	Pairs    uint64 // pairs of ranks that exchanged messages, kept or not
+	Links    []Link
+	Linked   uint64 // links, kept or not
 	Graph    callgraph.Graph
 	Lost     Lost
 	Logged   uint64 // ranks that have kept a log of events
@@ -131,6 +135,13 @@ type Peer struct {
 	Bytes    [4]uint64
 }
 
+// Link is what a rank exchanged with another on one call path, of the thread that called MPI_Init. Node is 0 where it is
+// not known on which.
+type Link struct {
+	Node callgraph.ID
+	Peer
+}
+
 // Lost is what was seen but could not be kept in detail.
 type Lost struct {
 	Paths, Comms, Strings, Members, Threads, Requests uint64 // found no room in a table
@@ -187,7 +198,7 @@ func FromProcess(p *event.Process) *Profile {
 		profile.Lost.add(t)
 		total.Invocations += t.Invocations
 		for i := range t.Entries {
-			comms.count(&t.Entries[i])
+			comms.count(&t.Entries[i], t.Main)
 		}
 	}
 	profile.Families = families(p)
@@ -196,6 +207,9 @@ func FromProcess(p *event.Process) *Profile {
 	profile.Comms = joinComms(profile.Comms)
 	profile.Peers = comms.pairs(h.Rank)
 	profile.Pairs = uint64(len(profile.Peers))
+	profile.Links = comms.linked(h.Rank)
+	profile.Linked = uint64(len(profile.Links))
+	profile.Links = profile.Links[:min(len(profile.Links), MaxLinks)]
 	profile.Lost.UnknownPeers = comms.unknown
 	for _, peer := range profile.Peers {
 		total.Sent += peer.Messages[event.Sent]
@@ -313,11 +327,18 @@ type comms struct {
 	list    []Comm
 	members [][]event.Run
 	peers   map[int32]*Peer
+	places  *callgraph.Places
+	links   map[link]*Link
 	unknown uint64
 }
 
+type link struct {
+	node callgraph.ID
+	to   int32
+}
+
 func newComms(p *event.Process, clock callgraph.Clock) *comms {
-	c := &comms{p: p, clock: clock, peers: map[int32]*Peer{}}
+	c := &comms{p: p, clock: clock, peers: map[int32]*Peer{}, places: callgraph.PlacesOf(p), links: map[link]*Link{}}
 	for i := range p.Comms() {
 		raw := &p.Comms()[i]
 		members := p.Members(raw)
@@ -335,7 +356,7 @@ func newComms(p *event.Process, clock callgraph.Clock) *comms {
 	return c
 }
 
-func (c *comms) count(e *event.Entry) {
+func (c *comms) count(e *event.Entry, main bool) {
 	comm := int(e.Comm())
 	if comm >= len(c.list) {
 		comm = 0
@@ -363,6 +384,18 @@ func (c *comms) count(e *event.Entry) {
 		}
 		c.peers[to].Messages[d&3] += e.N
 		c.peers[to].Bytes[d&3] += e.Out
+		if !main {
+			return
+		}
+		key := link{to: to}
+		if n := c.places.Call(e.Path()); n.Kind == callgraph.KindMPI {
+			key.node = n.ID
+		}
+		if c.links[key] == nil {
+			c.links[key] = &Link{Node: key.node, Peer: Peer{To: to}}
+		}
+		c.links[key].Messages[d&3] += e.N
+		c.links[key].Bytes[d&3] += e.Out
 	}
 }
 
@@ -387,6 +420,16 @@ func (c *comms) pairs(rank int32) []Peer {
 	return list
 }
 
+func (c *comms) linked(rank int32) []Link {
+	var list []Link
+	for _, l := range c.links {
+		l.Rank = rank
+		list = append(list, *l)
+	}
+	SortLinks(list)
+	return list
+}
+
 func mergeCounters(a, b []Counter) []Counter {
 	return stat.MergeSorted(a, b, func(x, y Counter) int { return cmp.Compare(x.Name, y.Name) },
 		func(x, y Counter) Counter { return Counter{x.Name, x.Sources | y.Sources} })
@@ -394,6 +437,13 @@ func mergeCounters(a, b []Counter) []Counter {
 
 // SortPeers puts a list into the order that Merge needs.
 func SortPeers(list []Peer) { slices.SortFunc(list, largestPeer) }
+
+// SortLinks likewise.
+func SortLinks(list []Link) { slices.SortFunc(list, largestLink) }
+
+func largestLink(a, b Link) int {
+	return cmp.Or(largestPeer(a.Peer, b.Peer), cmp.Compare(a.Node, b.Node))
+}
 
 func (p Peer) volume() uint64 { return p.Bytes[0] + p.Bytes[1] + p.Bytes[2] + p.Bytes[3] }
 
@@ -450,6 +500,9 @@ func Merge(a, b *Profile) *Profile {
 	m.Comms = m.Comms[:min(len(m.Comms), MaxComms)]
 	m.Peers = stat.MergeSorted(a.Peers, b.Peers, largestPeer, nil)
 	m.Peers = m.Peers[:min(len(m.Peers), MaxPeers)]
+	m.Linked = a.Linked + b.Linked
+	m.Links = stat.MergeSorted(a.Links, b.Links, largestLink, nil)
+	m.Links = m.Links[:min(len(m.Links), MaxLinks)]
 	m.Logged = a.Logged + b.Logged
 	m.Waits = waitstate.Merge(a.Waits, b.Waits, m.Top())
 	m.mergeReported(a, b)

@@ -21,7 +21,15 @@ func Diagnosis(d *diagnosis.Result, r *run.Run, explain bool) string {
 	for _, c := range r.Conditions {
 		w.block("Note: ", "      ", c.Text+".")
 	}
-	w.looks(d.Looks, explain)
+	if len(d.Phases) == 0 && len(d.Looks) > 0 {
+		w.line("")
+		w.looks("Looks like ", d.Looks, explain)
+	}
+	for _, p := range d.Phases {
+		w.line("")
+		w.block("Phase      ", "           ", fmt.Sprintf("%s of the core time, in %s", words.Percent(p.Share), p.Where))
+		w.looks("looks like ", p.Looks, explain)
+	}
 	for _, a := range d.Models {
 		w.applied(a, explain)
 	}
@@ -37,17 +45,16 @@ func Diagnosis(d *diagnosis.Result, r *run.Run, explain bool) string {
 	return w.String()
 }
 
-// looks says which model the run looks like, and why.
-func (w *writer) looks(list []diagnosis.Likeness, explain bool) {
+// looks says which model the run, or a phase of it, looks like, and why.
+func (w *writer) looks(title string, list []diagnosis.Likeness, explain bool) {
 	if len(list) == 0 {
 		return
 	}
 	best := list[0]
-	w.line("")
 	if best.Confidence >= diagnosis.Recognized {
-		w.block("Looks like ", "           ", fmt.Sprintf("%s (%s), %s sure", best.Model, best.Title, words.Percent(best.Confidence)))
+		w.block(title, "           ", fmt.Sprintf("%s (%s), %s sure", best.Model, best.Title, words.Percent(best.Confidence)))
 	} else {
-		w.block("Looks like ", "           ", fmt.Sprintf("none of the models that are known; most like %s (%s)", best.Model, words.Percent(best.Confidence)))
+		w.block(title, "           ", fmt.Sprintf("none of the models that are known; most like %s (%s)", best.Model, words.Percent(best.Confidence)))
 	}
 	for i, l := range list {
 		if i > 0 && (!explain || l.Confidence == 0) {
@@ -74,11 +81,15 @@ func (w *writer) applied(a diagnosis.Applied, explain bool) {
 		return explain || c.Verdict == "holds" && c.Seconds > 0 && c.JudgedBy == ""
 	}
 	w.line("")
+	about := fmt.Sprintf("%s (%s)", a.Title, a.Model)
+	if a.Phase != "" {
+		about += " in " + a.Phase
+	}
 	if !slices.ContainsFunc(a.Conclusions, shown) {
-		w.block("", "", fmt.Sprintf("%s (%s): nothing beyond its thresholds", a.Title, a.Model))
+		w.block("", "", about+": nothing beyond its thresholds")
 		return
 	}
-	w.block("", "", fmt.Sprintf("%s (%s)", a.Title, a.Model))
+	w.block("", "", about)
 	for _, l := range a.Levels {
 		missing := ""
 		if len(l.Missing) > 0 {

@@ -79,7 +79,7 @@ func TestFLASH(t *testing.T) {
 	r := flash()
 	k, err := knowledge.Library{}.Load("flash")
 	require.NoError(t, err)
-	result, err := diagnosis.Diagnose(r, nil, k)
+	result, err := diagnosis.Diagnose(r, nil, diagnosis.Whole(k)...)
 	require.NoError(t, err)
 	golden(t, "flash.txt", Diagnosis(result, r, true))
 

@@ -414,13 +414,32 @@ func (w *writer) selection() {
 	}
 }
 
-// design says which computational model the run looks like, if that could be told.
+// follows tells whether a phase comes after another one. Ranks are not all done with it at once.
+func follows(m, before run.Model) bool {
+	return m.FirstNs+(before.LastNs-before.FirstNs)/10 >= before.LastNs
+}
+
+// design says which computational model the run, or each phase of it, looks like, if that could be told.
 func (w *writer) design(directory string) {
 	if len(w.r.Models) == 0 {
 		return
 	}
-	m := w.r.Models[0]
-	text := fmt.Sprintf("looks like %s (%s, %s)", m.Name, m.Title, words.Percent(m.Confidence))
+	text := "looks like "
+	for i, m := range w.r.Models {
+		switch {
+		case i > 0 && m.Phase == "": // what else the whole looks like
+			continue
+		case i > 0 && follows(m, w.r.Models[i-1]):
+			text += ", then "
+		case i > 0:
+			text += " and "
+		}
+		if m.Phase == "" {
+			text += fmt.Sprintf("%s (%s, %s)", m.Name, m.Title, words.Percent(m.Confidence))
+		} else {
+			text += fmt.Sprintf("%s for %s of the time (in %s; %s sure)", m.Name, words.Percent(m.Share), m.Phase, words.Percent(m.Confidence))
+		}
+	}
 	if directory != "" {
 		text += "; more: marple diagnose " + directory
 	}

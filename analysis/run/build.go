@@ -244,7 +244,8 @@ func NodeID(id callgraph.ID) string { return fmt.Sprintf("%016x", uint64(id)) }
 
 func (b *builder) node(n *callgraph.Node) *Node {
 	out := &Node{ID: NodeID(n.ID), Kind: n.Kind.String(), Name: n.Name, Exclusive: newStat(n.Exclusive),
-		Inclusive: newStat(n.Inclusive), Out: n.Out, In: n.In, Fails: n.Failed, OffCore: n.Runnable, Blocked: n.Blocked,
+		Inclusive: newStat(n.Inclusive), First: n.First / max(n.Exclusive.N, 1),
+		Last: n.Last / max(n.Exclusive.N, 1), Out: n.Out, In: n.In, Fails: n.Failed, OffCore: n.Runnable, Blocked: n.Blocked,
 		Sizes: newSizes(n.Sizes)}
 	for _, r := range n.Ranks {
 		out.PerRank = append(out.PerRank, RankTime{r.Rank, r.Value, r.Other, r.Count})
@@ -487,13 +488,29 @@ func members(runs []event.Run) string {
 func (b *builder) peers(r *Run) {
 	r.Peers = []Peer{}
 	for _, p := range b.p.Peers {
-		r.Peers = append(r.Peers, Peer{int(p.Rank), int(p.To),
-			p.Messages[event.Sent], p.Bytes[event.Sent], p.Messages[event.Received], p.Bytes[event.Received],
-			p.Messages[event.Put], p.Bytes[event.Put], p.Messages[event.Got], p.Bytes[event.Got]})
+		r.Peers = append(r.Peers, newPeer(p))
 	}
-	slices.SortFunc(r.Peers, func(x, y Peer) int { return cmp.Or(cmp.Compare(x.Rank, y.Rank), cmp.Compare(x.To, y.To)) })
+	slices.SortFunc(r.Peers, byRanks)
 	r.PeersNotListed = b.p.Pairs - uint64(len(b.p.Peers))
+	r.PathsNotListed = b.p.Linked
+	for _, l := range b.p.Links {
+		if n := b.nodes[l.Node]; n != nil {
+			n.Peers = append(n.Peers, newPeer(l.Peer))
+			r.PathsNotListed--
+		}
+	}
+	for _, n := range b.nodes {
+		slices.SortFunc(n.Peers, byRanks)
+	}
 }
+
+func newPeer(p profile.Peer) Peer {
+	return Peer{int(p.Rank), int(p.To),
+		p.Messages[event.Sent], p.Bytes[event.Sent], p.Messages[event.Received], p.Bytes[event.Received],
+		p.Messages[event.Put], p.Bytes[event.Put], p.Messages[event.Got], p.Bytes[event.Got]}
+}
+
+func byRanks(x, y Peer) int { return cmp.Or(cmp.Compare(x.Rank, y.Rank), cmp.Compare(x.To, y.To)) }
 
 // Conditions that are about cores.
 const (

@@ -68,6 +68,7 @@ type Run struct {
 	Communicators  []Comm        `json:"communicators"`
 	Peers          []Peer        `json:"peers"`
 	PeersNotListed uint64        `json:"peers_not_listed"`
+	PathsNotListed uint64        `json:"peers_of_paths_not_listed"` // missing from the peers in call_graph
 	Modules        []Module      `json:"modules"`
 	Waits          *Waits        `json:"waits,omitempty"`     // not there if no logs were kept, or the run did not finish
 	Selection      *Selection    `json:"selection,omitempty"` // where families of implementations are given
@@ -243,7 +244,10 @@ type Node struct {
 	// waited because a rank spent longer here than they did, directly or through further ranks. See Waits.
 	Waiting  uint64   `json:"waiting_ns,omitempty"`
 	Caused   uint64   `json:"caused_ns,omitempty"`
+	First    uint64   `json:"first_ns,omitempty"` // mpi: when ranks, on average, began their first call, after the beginning
+	Last     uint64   `json:"last_ns,omitempty"`  // and their last one
 	Sizes    []Size   `json:"sizes,omitempty"`
+	Peers    []Peer   `json:"peers,omitempty"`   // mpi, of the thread that called MPI_Init
 	Metrics  []Metric `json:"metrics,omitempty"` // by name
 	Children []*Node  `json:"children,omitempty"`
 }
@@ -356,7 +360,11 @@ type Finding struct {
 type Model struct {
 	Name       string  `json:"name"`
 	Title      string  `json:"title"`
-	Confidence float64 `json:"confidence"` // 0 to 1
+	Confidence float64 `json:"confidence"`      // 0 to 1
+	Phase      string  `json:"phase,omitempty"` // the part of the run that looks so, by where its calls are made; empty: the whole
+	Share      float64 `json:"share"`           // of core time
+	FirstNs    uint64  `json:"first_ns"`        // when it began, after the beginning
+	LastNs     uint64  `json:"last_ns"`         // and when its last call began
 }
 
 // Evidence is a measured value that a finding rests on.

@@ -41,6 +41,7 @@ var classes = []struct {
 	{event.OpFileWrite, name(`File_i?write.*`)},
 	{event.OpComm, name(`Comm_(create.*|i?dup.*|split.*|spawn.*|accept|connect|join|get_parent|free|disconnect)|Cart_(create|sub)|` +
 		`Graph_create|Dist_graph_create.*|Intercomm_.*`)},
+	{event.OpFinalize, name(`Finalize`)},
 	{event.OpDatatype, name(`Type_(commit|free|dup|contiguous|h?vector|h?indexed|struct|create_.*)`)},
 }
 

@@ -60,9 +60,6 @@ func carried(r *run.Run) *run.Run {
 	for i := range c.Functions {
 		f := &c.Functions[i]
 		f.Out, f.In, f.Hits, f.Fails, f.Sizes = 0, 0, 0, 0, nil
-		if f.Name == "MPI_Finalize" {
-			f.Op = ""
-		}
 	}
 	c.AtomicEvents = slices.Clone(r.AtomicEvents)
 	for i := range c.AtomicEvents {
@@ -81,9 +78,6 @@ func carried(r *run.Run) *run.Run {
 func carriedNode(n *run.Node) *run.Node {
 	c := &run.Node{Kind: n.Kind, Name: n.Name, Function: n.Function, Site: n.Site, File: n.File, Line: n.Line, Component: n.Component, Method: n.Method,
 		Instance: n.Instance, Op: n.Op, Loop: n.Loop, Exclusive: n.Exclusive, Inclusive: n.Inclusive, PerRank: n.PerRank, Metrics: n.Metrics}
-	if n.Name == "MPI_Finalize" {
-		c.Op = ""
-	}
 	if n.Calls != nil {
 		calls := run.Stat{N: n.Calls.N}
 		if n.Kind == "mpi" || n.Kind == "gap" {

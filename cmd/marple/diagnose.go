@@ -95,18 +95,17 @@ func (d *diagnose) diagnose(path string) (*run.Run, *diagnosis.Result, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	pieces, looks, err := d.knowledge(r)
+	choice, err := d.knowledge(r)
 	if err != nil {
 		return nil, nil, err
 	}
 	if filepath.Base(path) == run.File {
 		path = filepath.Dir(path)
 	}
-	result, err := diagnosis.Diagnose(r, analysis.Events(path), pieces...)
+	result, err := choice.Diagnose(r, analysis.Events(path))
 	if err != nil {
 		return nil, nil, err
 	}
-	result.Looks = looks
 	return r, result, nil
 }
 
@@ -118,14 +117,14 @@ func (d *diagnose) print(out io.Writer, r *run.Run, result *diagnosis.Result) er
 	return err
 }
 
-// knowledge loads general knowledge and the models that are named, or the one that the run looks like, and changes
+// knowledge loads general knowledge and the models that are named, or those that the run looks like, and changes
 // thresholds.
-func (d *diagnose) knowledge(r *run.Run) (pieces []*knowledge.Knowledge, looks []diagnosis.Likeness, err error) {
-	looks = []diagnosis.Likeness{}
+func (d *diagnose) knowledge(r *run.Run) (choice *diagnosis.Choice, err error) {
+	choice = &diagnosis.Choice{Looks: []diagnosis.Likeness{}}
 	models := d.models
 	if len(models) == 0 {
-		if pieces, looks, err = diagnosis.Choose(r, knowledge.Library{}); err != nil {
-			return nil, nil, err
+		if choice, err = diagnosis.Choose(r, knowledge.Library{}); err != nil {
+			return nil, err
 		}
 	} else {
 		models = append([]string{"general"}, models...)
@@ -133,18 +132,18 @@ func (d *diagnose) knowledge(r *run.Run) (pieces []*knowledge.Knowledge, looks [
 	for _, name := range models {
 		k, err := loadKnowledge(name)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		pieces = append(pieces, k)
+		choice.Pieces = append(choice.Pieces, diagnosis.Piece{Knowledge: k})
 	}
 	for _, one := range d.set {
 		name, value, ok := strings.Cut(one, "=")
 		if !ok {
-			return nil, nil, usage("--set: %q: expected [MODEL.]NAME=QUANTITY", one)
+			return nil, usage("--set: %q: expected [MODEL.]NAME=QUANTITY", one)
 		}
 		var failed error
 		changed := false
-		for _, k := range pieces {
+		for _, k := range choice.Pieces {
 			if err := k.Set(name, value); err != nil {
 				failed = err
 			} else {
@@ -152,10 +151,10 @@ func (d *diagnose) knowledge(r *run.Run) (pieces []*knowledge.Knowledge, looks [
 			}
 		}
 		if !changed {
-			return nil, nil, usage("--set: %v", failed)
+			return nil, usage("--set: %v", failed)
 		}
 	}
-	return pieces, looks, nil
+	return choice, nil
 }
 
 // rerun runs a command under Marple, and again with what the diagnosis asks for, and prints the last diagnosis.

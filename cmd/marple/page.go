@@ -102,14 +102,13 @@ func (o *pageOptions) load(path string) (*page.Page, error) {
 
 func (o *pageOptions) describe(r *run.Run, directory string) (*page.Page, error) {
 	p := &page.Page{Run: r, Core: prune.Rule{Alpha: o.alpha, Beta: o.beta}, Directory: directory, Version: version}
-	pieces, looks, err := diagnosis.Choose(r, knowledge.Library{})
+	choice, err := diagnosis.Choose(r, knowledge.Library{})
 	if err != nil {
 		return nil, err
 	}
-	if p.Diagnosis, err = diagnosis.Diagnose(r, analysis.Events(directory), pieces...); err != nil {
+	if p.Diagnosis, err = choice.Diagnose(r, analysis.Events(directory)); err != nil {
 		return nil, err
 	}
-	p.Diagnosis.Looks = looks
 	if o.most > 0 && directory != "" {
 		events, more, err := analysis.Timeline(directory, analysis.Window{Most: o.most})
 		if err != nil && !errors.Is(err, analysis.ErrNoLogs) {

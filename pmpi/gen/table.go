@@ -147,7 +147,12 @@ func expand(shape, name, params string, rest []string, line int) ([]Function, er
 func (f Function) Has(param string) bool { return slices.Contains(f.Params, param) }
 
 // Op is the C name of the operation class.
-func (f Function) Op() string { return "MRL_OP_" + shapes[f.Shape].op }
+func (f Function) Op() string {
+	if op := f.Bytes["op"]; op != "" {
+		return "MRL_OP_" + op
+	}
+	return "MRL_OP_" + shapes[f.Shape].op
+}
 
 // OpFlags is the C expression of enum mrl_op_flag.
 func (f Function) OpFlags() string {

@@ -85,8 +85,8 @@ var pairs = []pair{
 
 // A modelRun is one run of a program: what was recognized and found, and what part of the time it loses.
 type modelRun struct {
-	cores    bool // ranks nearly always had one
-	looks    []diagnosis.Likeness
+	cores    bool   // ranks nearly always had one
+	design   string // that it was recognized as, one for each phase; "none" if nothing
 	findings []run.Finding
 	lost     float64 // of the core time, from the start to the entry of the last rank into MPI_Finalize
 }
@@ -100,14 +100,14 @@ func diagnosed(t *testing.T, mpi *library, ranks int, line ...string) modelRun {
 	end := mpi.under(t, command{}, ranks, directory, line, "--report", "none")
 	require.Zero(t, end.code, "%s\n%s", end.stdout, end.stderr)
 	r := readRun(t, directory)
-	pieces, looks, err := diagnosis.Choose(r, knowledge.Library{})
+	choice, err := diagnosis.Choose(r, knowledge.Library{})
 	require.NoError(t, err)
-	result, err := diagnosis.Diagnose(r, analysis.Events(directory), pieces...)
+	result, err := choice.Diagnose(r, analysis.Events(directory))
 	require.NoError(t, err)
 	m := ideal.FindStringSubmatch(end.stdout)
 	require.NotNil(t, m, end.stdout)
 	work, _ := strconv.ParseFloat(m[1], 64)
-	return modelRun{r.Efficiency.CoreAvailability >= enoughCores, looks, result.Findings, 1 - work/elapsed(r)}
+	return modelRun{r.Efficiency.CoreAvailability >= enoughCores, designsOf(choice, r), result.Findings, 1 - work/elapsed(r)}
 }
 
 // elapsed is the time in ns until the last rank entered MPI_Finalize.
@@ -128,12 +128,19 @@ func elapsed(r *run.Run) float64 {
 	return last
 }
 
-// model is what a run was recognized as, "none" if nothing.
-func (m modelRun) model() string {
-	if len(m.looks) > 0 && m.looks[0].Confidence >= diagnosis.Recognized {
-		return m.looks[0].Model
+// designsOf is what a run was recognized as: a model, or those of its phases, or none.
+func designsOf(c *diagnosis.Choice, r *run.Run) string {
+	models := c.Models(r)
+	if len(models) == 0 {
+		return noModel
 	}
-	return "none"
+	names := []string{models[0].Name}
+	for _, m := range models[1:] {
+		if c.Phases != nil {
+			names = append(names, m.Name)
+		}
+	}
+	return strings.Join(names, " + ")
 }
 
 func (m modelRun) names() string {
@@ -173,7 +180,7 @@ func TestAilmentsOfModelsOnTheVirtualClock(t *testing.T) {
 			if p.traits&beyond != 0 {
 				truth = 1 - (1-on.lost)/(1-off.lost)
 			}
-			table = append(table, fmt.Sprintf("%-13s %-14s %-25s %5.1f%% %5.1f%%  %s", p.program, p.ailment, named, 100*share, 100*truth, on.model()))
+			table = append(table, fmt.Sprintf("%-13s %-14s %-25s %5.1f%% %5.1f%%  %s", p.program, p.ailment, named, 100*share, 100*truth, on.design))
 			if !assert.Equal(t, p.factor, named, on.names()) {
 				misses++
 			}
@@ -181,10 +188,34 @@ func TestAilmentsOfModelsOnTheVirtualClock(t *testing.T) {
 			if !assert.Empty(t, off.names(), "without it") {
 				alarms++
 			}
-			assert.Equal(t, designs[p.program].model, on.model())
+			assert.Equal(t, designs[p.program].model, on.design)
 		})
 	}
 	tell(t, "ailments", append(table, fmt.Sprintf("%d ailments, %d missed, %d false alarms", len(pairs), misses, alarms)))
+}
+
+// A program of two designs, one after the other or in turns, is said to be both, and each is diagnosed by its own model.
+func TestPhases(t *testing.T) {
+	mock.need(t)
+	onClock := *mock
+	onClock.mpirun = append(slices.Clone(mock.mpirun), "--virtual")
+	program := mock.compile(t, "models/mixed", "-lm")
+	for _, c := range []struct {
+		ailment string
+		ranks   int
+		named   []string
+	}{{"healthy", 4, nil}, {"turns", 8, nil}, {"slow-master", 8, []string{"slow-master"}}, {"imbalance", 4, []string{"uneven-pieces"}},
+		{"both", 8, []string{"slow-master", "uneven-pieces"}}, {"turns-both", 4, []string{"slow-master", "uneven-pieces"}}} {
+		t.Run(c.ailment, func(t *testing.T) {
+			m := diagnosed(t, &onClock, c.ranks, program, c.ailment)
+			assert.Equal(t, twoDesigns, m.design)
+			var named []string
+			for _, f := range m.findings {
+				named = append(named, f.ID)
+			}
+			assert.ElementsMatch(t, c.named, named, m.names())
+		})
+	}
 }
 
 // On real libraries: named, and first; where it is off, not named. Other work on the machine, or fewer cores than ranks,
