@@ -46,6 +46,9 @@ func choose(r *run.Run, families, directory string) (*run.Selection, error) {
 		}
 		given.Records = selection.Recorded(invocations)
 	}
+	if err := plan.Measure(directory); err != nil {
+		return nil, err
+	}
 	a, err := selection.Select(context.Background(), selection.Question{Graph: g, Plan: plan, Given: given, Rule: prune.Rule{Alpha: 0.1, Beta: 0.1},
 		Best: 3, Draws: 200, Within: time.Second})
 	if err != nil {

@@ -22,7 +22,17 @@ const Exclusive = "exclusive"
 
 // Read gives series of each component's methods: wall time, time in MPI, computation, and exclusive time, against the
 // parameters that were recorded with the invocations. Counters and qualities are responses if they are asked for.
-func Read(file string, choice series.Choice) (list []*series.Series, err error) {
+func Read(file string, choice series.Choice) ([]*series.Series, error) {
+	return readFile(file, choice, true)
+}
+
+// Quality gives series of a quality, of the methods whose invocations have reported it, without parameters.
+func Quality(file, name string) ([]*series.Series, error) {
+	list, err := readFile(file, series.Choice{Responses: []string{qualityPrefix + name}, Negative: true}, false)
+	return slices.DeleteFunc(list, func(s *series.Series) bool { return len(s.Y) == 0 }), err
+}
+
+func readFile(file string, choice series.Choice, parameters bool) (list []*series.Series, err error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
@@ -38,7 +48,7 @@ func Read(file string, choice series.Choice) (list []*series.Series, err error) 
 			list, err = nil, fmt.Errorf("%s: damaged: %v", file, problem)
 		}
 	}()
-	list, err = read(f, info.Size(), choice)
+	list, err = read(f, info.Size(), choice, parameters)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
@@ -64,7 +74,7 @@ type layout struct {
 	responses, parameters   []column
 }
 
-func read(r io.ReaderAt, size int64, choice series.Choice) ([]*series.Series, error) {
+func read(r io.ReaderAt, size int64, choice series.Choice, parameters bool) ([]*series.Series, error) {
 	file, err := parquet.OpenFile(r, size)
 	if err != nil {
 		return nil, fmt.Errorf("not a Parquet file: %w", err)
@@ -72,6 +82,9 @@ func read(r io.ReaderAt, size int64, choice series.Choice) ([]*series.Series, er
 	l, err := arrange(file.Schema(), choice)
 	if err != nil {
 		return nil, err
+	}
+	if !parameters {
+		l.parameters = nil
 	}
 	if file.NumRows() > series.MaxSamples {
 		return nil, fmt.Errorf("%d invocations: at most %d can be read", file.NumRows(), series.MaxSamples)

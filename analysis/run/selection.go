@@ -9,23 +9,24 @@ import (
 // Selection is the assembly of component implementations that takes least, as far as is known. Times are seconds,
 // of all ranks together.
 type Selection struct {
-	Time     float64      `json:"time"`     // expected, of the best assembly
-	Fixed    float64      `json:"fixed"`    // part of it: measured in components of the core without a choice
-	Pruned   float64      `json:"pruned"`   // part of it: measured in pruned branches
-	Proven   bool         `json:"proven"`   // no assembly takes less
-	Bound    float64      `json:"bound"`    // no assembly can take less than this
-	Choices  []Choice     `json:"choices"`  // the best assembly
-	Models   []CostModel  `json:"models"`   // what implementations cost, as far as it is not measured
-	Core     []string     `json:"core"`     // call paths that pruning keeps, callers first
-	Others   []Assembly   `json:"others"`   // the next best
-	Quality  []Value      `json:"quality"`  // of the best assembly
-	Fronts   []Front      `json:"fronts"`   // time against a quality
-	Ranges   []Range      `json:"ranges"`   // that the expectation is over
-	Across   []RangePart  `json:"across"`   // the best assembly by the value of the only range
-	Spread   *Spread      `json:"spread"`   // null: the models say nothing of deviations and errors
-	Method   SearchMethod `json:"method"`   // how it was found
-	Duration float64      `json:"duration"` // that it took to find
-	Notes    []string     `json:"notes"`    // what the reader must know
+	Time     float64           `json:"time"`                         // expected, of the best assembly
+	Fixed    float64           `json:"fixed"`                        // part of it: measured in components of the core without a choice
+	Pruned   float64           `json:"pruned"`                       // part of it: measured in pruned branches
+	Proven   bool              `json:"proven"`                       // no assembly takes less
+	Bound    float64           `json:"bound"`                        // no assembly can take less than this
+	Choices  []Choice          `json:"choices"`                      // the best assembly
+	Models   []CostModel       `json:"models"`                       // what implementations cost, as far as it is not measured
+	Core     []string          `json:"core"`                         // call paths that pruning keeps, callers first
+	Others   []Assembly        `json:"others"`                       // the next best
+	Quality  []Value           `json:"quality"`                      // of the best assembly
+	Measured []MeasuredQuality `json:"measured_qualities,omitempty"` // that implementations have reported themselves
+	Fronts   []Front           `json:"fronts"`                       // time against a quality
+	Ranges   []Range           `json:"ranges"`                       // that the expectation is over
+	Across   []RangePart       `json:"across"`                       // the best assembly by the value of the only range
+	Spread   *Spread           `json:"spread"`                       // null: the models say nothing of deviations and errors
+	Method   SearchMethod      `json:"method"`                       // how it was found
+	Duration float64           `json:"duration"`                     // that it took to find
+	Notes    []string          `json:"notes"`                        // what the reader must know
 }
 
 // Choice is a family of implementations, or an instance of it, and which one to take.
@@ -74,6 +75,18 @@ type Assembly struct {
 type Value struct {
 	Quality string  `json:"quality"`
 	Value   float64 `json:"value"`
+}
+
+// MeasuredQuality is a quality that invocations of an implementation have reported: the mean, which counts, the
+// standard deviation from one invocation to the next, and the extremes.
+type MeasuredQuality struct {
+	Implementation string  `json:"implementation"` // family.implementation
+	Quality        string  `json:"quality"`
+	N              int     `json:"n"` // invocations
+	Mean           float64 `json:"mean"`
+	Deviation      float64 `json:"deviation"`
+	Min            float64 `json:"min"`
+	Max            float64 `json:"max"`
 }
 
 // Front is the assemblies that no other beats both in time and in a quality, the fastest first.

@@ -3,6 +3,7 @@ package selection
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,7 +28,8 @@ type Plan struct {
 	Qualities    []*Quality
 	assembly     *assembly
 	fitted       []*fitted // all models that come from files
-	notes        []string  // what whoever reads the answer must know
+	reported     []*reported
+	notes        []string // what whoever reads the answer must know
 }
 
 // Family is implementations of which any can take another's place.
@@ -352,6 +354,9 @@ func (p *Plan) implementation(fam *Family, name string, keyNode, value ast.Node)
 		field{"layout", f.text(what+": layout", &i.layout)},
 		field{"qualities", func(n ast.Node) error {
 			return f.entries(n, what+": qualities", func(key string, _, value ast.Node) error {
+				if done, err := p.report(i, key, value); done || err != nil {
+					return err
+				}
 				var x float64
 				err := f.number(what+": "+key, &x)(value)
 				i.qualities[key] = x
@@ -495,7 +500,13 @@ func (p *Plan) check() error {
 	}
 	for _, fam := range p.Families {
 		for _, i := range fam.Implementations {
-			for name := range i.qualities {
+			names := slices.Collect(maps.Keys(i.qualities))
+			for _, r := range p.reported {
+				if r.implementation == i {
+					names = append(names, r.quality)
+				}
+			}
+			for _, name := range names {
 				if !slices.ContainsFunc(p.Qualities, func(q *Quality) bool { return q.Name == name }) {
 					return p.file.fail(i.at, "%s: quality %q is not described under qualities:", i, name)
 				}

@@ -92,8 +92,9 @@ func newSelector(ctx context.Context, q *Question) (*selector, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Answer{plan: q.Plan, variables: c.variables, Selection: run.Selection{Ranges: c.sizing.ranges(), Notes: slices.Concat([]string{}, q.Graph.Notes, q.Plan.notes),
-		Models: q.Plan.models(), Choices: []run.Choice{}, Core: []string{}, Others: []run.Assembly{}, Quality: []run.Value{}, Fronts: []run.Front{}, Across: []run.RangePart{}}}
+	a := &Answer{plan: q.Plan, variables: c.variables, Selection: run.Selection{Ranges: c.sizing.ranges(), Notes: slices.Concat([]string{}, q.Graph.Notes, q.Plan.notes, q.Plan.unsure()),
+		Measured: q.Plan.measuredQualities(),
+		Models:   q.Plan.models(), Choices: []run.Choice{}, Core: []string{}, Others: []run.Assembly{}, Quality: []run.Value{}, Fronts: []run.Front{}, Across: []run.RangePart{}}}
 	s := &selector{composite: c, ctx: ctx, q: q, a: a}
 	return s, s.expect()
 }

@@ -93,6 +93,11 @@ func Text(a *run.Selection) string {
 			p.line("%12s %12.6g  %s", words.Duration(x.Time), x.Value, changed(x.Changes))
 		})
 	}
+	p.table("Qualities that were measured, mean ± standard deviation", len(a.Measured), func(i int) {
+		m := a.Measured[i]
+		p.line("  %-20s %s %.4g ± %.2g in %s, %.4g to %.4g", m.Implementation, m.Quality, m.Mean, m.Deviation,
+			words.Count(uint64(m.N), "invocation", "invocations"), m.Min, m.Max)
+	})
 	p.table("Models of the time of one invocation", len(a.Models), func(i int) {
 		m := a.Models[i]
 		title, text := m.Title(), m.Text()

@@ -46,7 +46,8 @@ The file of families (YAML); a program may also declare parts of it, with marple
                                        # With measured: yes, unless there are too few
             layout: rows
             class: EFMFlux             # for scripts; and what ran as another one's class, did not run as this
-            qualities: {accuracy: 0.7}
+            qualities: {accuracy: 0.7}        # or measured: the mean of what invocations have reported with
+                                       # marple_quality, in this run or in {run: DIRECTORY, component: NAME}
           godunov: {time: 0.315*q, layout: columns, qualities: {accuracy: 0.95}}
     interactions:                      # beside both sides' own time, for each call
       - {caller: mesh.amr, callee: flux.efm, time: 1e-3*q}     # family.implementation, family or component
@@ -67,7 +68,7 @@ Expressions know + - * / ^, exp, log, log2, log10, sqrt, min, max, if(condition,
 --format json prints an object with the fields of "selection" in the schema that marple report --schema prints:
 time (expected, seconds), fixed and pruned (parts of it that were measured), proven, bound, choices, core, models,
 others (the next best, and what they change), fronts, across (the best by the value of the only range), quality,
-spread, ranges, notes, method and duration.`
+measured_qualities, spread, ranges, notes, method and duration.`
 
 func selectCommand() *cobra.Command {
 	c := &cobra.Command{Use: "select GRAPH", Short: "Choose the implementations that take least time", Args: oneGraph, Long: selectHelp}
@@ -99,6 +100,9 @@ func selectCommand() *cobra.Command {
 		if *members {
 			plan, err := readPlan(*families, nil)
 			if err != nil {
+				return err
+			}
+			if err := plan.Measure(""); err != nil {
 				return err
 			}
 			return write(plan.Members())
@@ -190,6 +194,9 @@ func readQuestion(path, families string, s *sizes) (g *graph.Graph, p *selection
 		return nil, nil, given, err
 	}
 	if err := p.Fit(invocations); err != nil {
+		return nil, nil, given, err
+	}
+	if err := p.Measure(path); err != nil {
 		return nil, nil, given, err
 	}
 	given.Records = selection.Recorded(invocations)

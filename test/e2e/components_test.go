@@ -146,6 +146,21 @@ func TestComponentsExactly(t *testing.T) {
 	})
 	require.Equal(t, map[string]uint64{"Driver.go": 3, "Flux.compute": 12, "Mesh[fine].exchange": 6}, found)
 	require.Empty(t, measured.NotSeen)
+
+	// What invocations report of their results can count as the implementation's quality.
+	plan := "families:\n  flux: {components: [Flux], implementations: {one: {measured: yes, qualities: {accuracy: measured}}, " +
+		"two: {time: 1, qualities: {accuracy: 0.9}}}}\nqualities: {accuracy: {rule: min}}\n"
+	require.NoError(t, os.WriteFile(filepath.Join(directory, "families.yaml"), []byte(plan), 0o666))
+	choose := func(arguments ...string) string {
+		r := command{directory: directory}.run(t, append([]string{artifact(t, "marple"), "select", "run", "--families", "families.yaml"}, arguments...)...)
+		require.Zero(t, r.code, r.stderr)
+		return r.stdout
+	}
+	text := choose()
+	require.Regexp(t, `(?m)^flux +one\b`, text)
+	require.Contains(t, text, "accuracy 0.5417 ± 0.28 in 12 invocations, 0.3333 to 1\n")
+	require.Regexp(t, `(?m)^flux +two\b`, choose("--limit", "accuracy>=0.8"))
+	require.Contains(t, strings.Join(strings.Fields(choose("--limit", "accuracy>=0.5")), " "), "whether flux.one has accuracy ≥ 0.5 is not sure: it is 0.5417 ± 0.16")
 	require.NoDirExists(t, filepath.Join(directory, "run", run.RawDir))
 }
 
