@@ -32,6 +32,7 @@ type TimelineEvent struct {
 type Window struct {
 	From, Until int64 // ns
 	Most        int   // events
+	Longest     bool  // rather than the first
 }
 
 // ErrNoLogs says that a run has no logs to show.
@@ -116,11 +117,17 @@ func Timeline(directory string, w Window) (events []TimelineEvent, more int, err
 		err := l.threads(func(p *event.Process, thread int, log io.ReaderAt) error {
 			own, n, err := threadEvents(p, log, thread, l.at, w)
 			events, more = append(events, own...), more+n
+			if w.Longest {
+				events, more = longestOf(events, more, w.Most)
+			}
 			return err
 		})
 		if err != nil {
 			return nil, 0, err
 		}
+	}
+	if w.Longest {
+		events, more = longestOf(events, more, w.Most)
 	}
 	slices.SortStableFunc(events, func(a, b TimelineEvent) int { return cmp.Compare(a.Start, b.Start) })
 	if len(events) > w.Most {
@@ -128,6 +135,42 @@ func Timeline(directory string, w Window) (events []TimelineEvent, more int, err
 		events = events[:w.Most]
 	}
 	return events, more, nil
+}
+
+// longestOf keeps so many events, and counts the others.
+func longestOf(events []TimelineEvent, more, most int) ([]TimelineEvent, int) {
+	if len(events) <= most {
+		return events, more
+	}
+	slices.SortStableFunc(events, func(a, b TimelineEvent) int { return cmp.Compare(b.Ns, a.Ns) })
+	return events[:most], more + len(events) - most
+}
+
+// Moments replays the logs that a run has kept: what each rank did, and when it waited or was on the critical path. There
+// is nothing, and no error, where not all ranks have kept their logs, or these are too large to be replayed here.
+func Moments(directory string) ([]*waitstate.Rank, []waitstate.Moments, error) {
+	list, err := logsOf(directory)
+	if err != nil {
+		return nil, nil, err
+	}
+	logs := &leftLogs{}
+	for _, l := range list {
+		p, left, err := readProcess(l.file)
+		if err == nil {
+			err = logs.add(p, left.logs)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", l.file, err)
+		}
+	}
+	if logs.bytes > mostLogs || len(logs.ranks) < 2 || slices.Contains(logs.ranks, nil) {
+		return nil, nil, nil
+	}
+	moments, err := waitstate.FindMoments(logs.ranks)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", directory, err)
+	}
+	return logs.ranks, moments, nil
 }
 
 func readTables(path string) (*event.Process, error) {
@@ -150,7 +193,9 @@ func threadEvents(p *event.Process, log io.ReaderAt, thread int, at func(tick ui
 		if end < w.From || w.Until > 0 && start > w.Until {
 			return
 		}
-		if len(events) == w.Most {
+		if w.Longest && len(events) >= 2*w.Most+1000 {
+			events, more = longestOf(events, more, w.Most)
+		} else if !w.Longest && len(events) == w.Most {
 			more++
 			return
 		}

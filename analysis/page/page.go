@@ -34,13 +34,16 @@ import (
 type Page struct {
 	Run       *run.Run
 	Diagnosis *diagnosis.Result
-	Events    []Event // of the timeline, by rising start
-	More      int     // events that are not shown
-	Figures   []Figure
-	Core      prune.Rule // which branches of the component call graph are shaded; zero: none
-	Directory string
-	Version   string
-	Back      string // where a list of runs is; empty: nowhere
+	Overview  *Overview // of the timeline
+	Events    []Event   // one by one, the longest, by rising start
+	More      int       // events that are not shown
+	// Unreadable says why there is no timeline, although the run has kept its logs.
+	Unreadable string
+	Figures    []Figure
+	Core       prune.Rule // which branches of the component call graph are shaded; zero: none
+	Directory  string
+	Version    string
+	Back       string // where a list of runs is; empty: nowhere
 }
 
 // Event is a call or a region on the timeline. Times are nanoseconds since the first event.
@@ -65,15 +68,18 @@ var files embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"percent": words.Percent, "number": words.Number,
-	"seconds":  func(s float64) string { return words.Duration(s) },
-	"ns":       func(ns uint64) string { return words.Duration(float64(ns) / 1e9) },
-	"size":     func(bytes uint64) string { return words.Size(float64(bytes)) },
-	"ranks":    words.Ranks,
-	"css":      func(share float64) template.CSS { return template.CSS(fmt.Sprintf("%.2f%%", 100*share)) },
-	"mark":     func(verdict string) string { return marks[verdict] },
-	"text":     func(s string) string { return strings.ReplaceAll(s, "-", " ") },
-	"add":      func(a, b int) int { return a + b },
-	"number64": func(n int) string { return words.Number(uint64(n)) },
+	"seconds":     func(s float64) string { return words.Duration(s) },
+	"ns":          func(ns uint64) string { return words.Duration(float64(ns) / 1e9) },
+	"nanoseconds": func(ns int64) string { return words.Duration(float64(ns) / 1e9) },
+	"size":        func(bytes uint64) string { return words.Size(float64(bytes)) },
+	"ranks":       words.Ranks,
+	"css":         func(share float64) template.CSS { return template.CSS(fmt.Sprintf("%.2f%%", 100*share)) },
+	"mark":        func(verdict string) string { return marks[verdict] },
+	"text":        func(s string) string { return strings.ReplaceAll(s, "-", " ") },
+	"inMPI":       inMPI,
+	"noCore":      noCore,
+	"add":         func(a, b int) int { return a + b },
+	"number64":    func(n int) string { return words.Number(uint64(n)) },
 	"first": func(list any) any {
 		v := reflect.ValueOf(list)
 		return v.Slice(0, min(v.Len(), mostRows)).Interface()
@@ -98,6 +104,7 @@ type view struct {
 	CSS      template.CSS
 	JS       template.JS
 	Data     template.JS
+	Findings []run.Finding // of the page's own diagnosis, which knows more, if there is one
 	Levels   []tree
 	Pictures []picture
 	Fronts   []front
@@ -107,6 +114,7 @@ type view struct {
 	Paths    int
 	Shaded   string // what the shading of the call tree means
 	Printed  []row  // the paths with most time, for paper
+	Waits    []Wait // the longest
 }
 
 type picture struct {
@@ -123,12 +131,18 @@ type slice struct {
 // tree is the conclusions of one piece of knowledge about a run, each below the one that it follows from.
 type tree struct {
 	diagnosis.Applied
-	Roots []*branch
+	Roots    []*branch
+	Rejected []*branch
 }
 
 type branch struct {
 	diagnosis.Conclusion
 	Children []*branch
+}
+
+// rejected tells whether nothing in the branch holds, or might.
+func (b *branch) rejected() bool {
+	return b.Verdict == "rejected" && !slices.ContainsFunc(b.Children, func(c *branch) bool { return !c.rejected() })
 }
 
 // Open tells whether the branch is to be seen at once.
@@ -164,10 +178,23 @@ func Write(out io.Writer, p Page) error {
 	for _, f := range p.Figures {
 		v.Pictures = append(v.Pictures, picture{f, template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(f.SVG))})
 	}
+	v.Findings = p.Run.Findings
 	if p.Diagnosis != nil {
+		v.Findings = p.Diagnosis.Findings
 		for _, a := range p.Diagnosis.Models {
-			v.Levels = append(v.Levels, tree{a, grow(a.Conclusions)})
+			t := tree{Applied: a}
+			for _, root := range grow(a.Conclusions) {
+				if root.rejected() {
+					t.Rejected = append(t.Rejected, root)
+				} else {
+					t.Roots = append(t.Roots, root)
+				}
+			}
+			v.Levels = append(v.Levels, t)
 		}
+	}
+	if p.Overview != nil {
+		v.Waits = p.Overview.longestWaits(p.Run, 40)
 	}
 	if p.Run.Selection != nil {
 		for _, f := range p.Run.Selection.Fronts {
@@ -176,6 +203,10 @@ func Write(out io.Writer, p Page) error {
 	}
 	return templates.ExecuteTemplate(out, "page.html", v)
 }
+
+// inMPI is a rank's time in MPI, and noCore that without a core, wherever.
+func inMPI(b run.RankBalance) uint64  { return b.MPI - min(b.MPI, b.Waited) }
+func noCore(b run.RankBalance) uint64 { return b.OffCore + b.Waited }
 
 // grow puts each conclusion below the first one that it follows from, or would.
 func grow(list []diagnosis.Conclusion) (roots []*branch) {
@@ -213,9 +244,21 @@ type data struct {
 	Peers   [][]uint64 `json:"peers"`  // rank, peer, messages, bytes
 	Events  [][]any    `json:"events"` // rank, thread, start, ns, name, region, peer, bytes
 	More    int        `json:"more"`
+	// Overview of the timeline; see Overview.
+	Overview *overview `json:"overview"`
 
 	index  map[string]int
 	shaded string
+}
+
+type overview struct {
+	Ns    int64     `json:"ns"`
+	Per   int       `json:"per"` // ranks of a lane
+	Cells int       `json:"cells"`
+	Cell  []byte    `json:"cell"`  // by lane and cell; see Overview.bytes
+	Waits [][]int64 `json:"waits"` // rank, for, start, ns, pattern, id of the path: both index into Names
+	Parts [][]int64 `json:"parts"` // of the critical path: rank, from, to
+	Whole bool      `json:"whole"` // these are all parts
 }
 
 type row struct {
@@ -248,7 +291,7 @@ func build(p Page) *data {
 		d.nodes(root, -1, pruned)
 	}
 	for _, b := range r.PerRank {
-		d.Balance = append(d.Balance, []uint64{uint64(b.Rank), b.Useful, b.MPI - min(b.MPI, b.Waited), b.OffCore + b.Waited, b.Paused, b.Own, b.Calls, b.SentBytes, b.ReceivedBytes})
+		d.Balance = append(d.Balance, []uint64{uint64(b.Rank), b.Useful, inMPI(b), noCore(b), b.Paused, b.Own, b.Calls, b.SentBytes, b.ReceivedBytes})
 		d.Hosts = append(d.Hosts, d.name(b.Host))
 		d.Ended = append(d.Ended, d.name(b.Ended))
 	}
@@ -257,6 +300,15 @@ func build(p Page) *data {
 	}
 	for _, e := range p.Events {
 		d.Events = append(d.Events, []any{e.Rank, e.Thread, e.Start, e.Ns, d.name(e.Name), e.Region, e.Peer, e.Bytes})
+	}
+	if o := p.Overview; o != nil {
+		d.Overview = &overview{Ns: o.Ns, Per: o.PerLane, Cells: o.Cells, Cell: o.bytes(), Waits: [][]int64{}, Parts: [][]int64{}, Whole: o.MorePart == 0}
+		for _, w := range o.Waits {
+			d.Overview.Waits = append(d.Overview.Waits, []int64{int64(w.Rank), int64(w.For), w.Start, w.Ns, int64(d.name(strings.ReplaceAll(w.Pattern, "-", " "))), int64(d.name(w.Node))})
+		}
+		for _, part := range o.Critical {
+			d.Overview.Parts = append(d.Overview.Parts, []int64{int64(part.Rank), part.From, part.To})
+		}
 	}
 	return d
 }

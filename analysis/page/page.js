@@ -92,6 +92,13 @@
 
   // The tree: rows are made when they are opened.
   const open = new Set(roots);
+  // At first what takes much is seen: paths with a third of the time or more, as far as they are few.
+  for (const list = [...roots]; list.length && open.size < 30;) {
+    const i = list.shift();
+    if (nodes[i][P.all] < total / 3) continue;
+    open.add(i);
+    list.push(...children[i]);
+  }
   const most = 200; // children shown of one path
   let body;
   function drawTree() {
@@ -114,7 +121,7 @@
   function makeTree() {
     body = el('tbody');
     $('tree').append(el('table', { role: 'treegrid', 'aria-label': 'Call tree' },
-      el('thead', {}, el('tr', {}, ...['Call path', 'Share', 'Time', 'Own', 'Calls', 'Bytes', 'Ranks'].map((t) => el('th', { scope: 'col' }, t)))), body));
+      el('thead', {}, el('tr', {}, ...['Call path', 'Share', 'Time', 'Own', 'Calls', 'Bytes', 'Ranks'].map((t, i) => el('th', { scope: 'col', class: i ? 'n' : null }, t)))), body));
     body.addEventListener('click', (e) => {
       const tr = e.target.closest('tr[data-i]');
       if (!tr) return;
@@ -184,31 +191,43 @@
   }
 
   // Who sends to whom.
-  function drawMatrix() {
+  function drawMatrix(paper) {
     const of = +$('matrix-of').value, cells = Math.min(d.ranks, 512), per = Math.ceil(d.ranks / cells), n = Math.ceil(d.ranks / per);
     const sum = new Float64Array(n * n);
     for (const p of d.peers) if (p[0] < d.ranks && p[1] < d.ranks) sum[Math.floor(p[0] / per) * n + Math.floor(p[1] / per)] += p[of];
-    const top = sum.reduce((a, b) => Math.max(a, b), 0);
-    const canvas = el('canvas', { width: n, height: n, tabindex: 0, role: 'img', 'aria-label': 'Matrix of messages: senders from top to bottom, receivers from left to right. The table below has the same figures. Arrow keys move.' });
+    const some = sum.filter((v) => v > 0);
+    if (!some.length) { $('matrix').replaceChildren(el('p', {}, 'No messages between two ranks.')); return; }
+    const top = some.reduce((a, b) => Math.max(a, b)), least = some.reduce((a, b) => Math.min(a, b));
+    const canvas = el('canvas', { width: n, height: n, tabindex: 0, role: 'application', 'aria-roledescription': 'matrix', 'aria-describedby': 'matrix-text',
+      'aria-label': 'Matrix of messages: senders from top to bottom, receivers from left to right. The table below has the same figures. Arrow keys move.' });
     const g = canvas.getContext('2d');
     const image = g.createImageData(n, n);
-    const dark = matchMedia('(prefers-color-scheme: dark)').matches;
+    const dark = paper !== true && matchMedia('(prefers-color-scheme: dark)').matches;
+    const [none, few, many] = dark ? [[13, 17, 23], [70, 45, 40], [255, 160, 100]] : [[255, 255, 255], [250, 215, 200], [150, 20, 5]];
+    const mix = (t) => few.map((f, k) => Math.round(f + (many[k] - f) * t));
     sum.forEach((v, i) => {
-      const t = v ? .15 + .85 * Math.log1p(v) / Math.log1p(top) : 0;
-      const [from, to] = dark ? [[13, 17, 23], [255, 150, 90]] : [[255, 255, 255], [160, 30, 10]];
-      from.forEach((f, k) => { image.data[4 * i + k] = f + (to[k] - f) * t; });
+      const ink = v ? mix(top > least ? Math.log(v / least) / Math.log(top / least) : 1) : none;
+      ink.forEach((c, k) => { image.data[4 * i + k] = c; });
       image.data[4 * i + 3] = 255;
     });
     g.putImageData(image, 0, 0);
-    const name = (k) => per === 1 ? String(k) : k * per + '–' + Math.min(d.ranks, (k + 1) * per) + '';
-    const say = (r, c) => { if (r >= 0 && c >= 0 && r < n && c < n) $('matrix-text').textContent = name(r) + ' to ' + name(c) + ': ' + (of === 3 ? size(sum[r * n + c]) : count(sum[r * n + c]) + ' messages'); };
+    const name = (k) => per === 1 ? String(k) : k * per + ' to ' + (Math.min(d.ranks, (k + 1) * per) - 1);
+    const amount = (v) => of === 3 ? size(v) : count(v) + ' messages';
+    const say = (r, c) => { if (r >= 0 && c >= 0 && r < n && c < n) $('matrix-text').textContent = 'rank ' + name(r) + ' to ' + name(c) + ': ' + amount(sum[r * n + c]); };
     let at = [0, 0];
     canvas.addEventListener('mousemove', (e) => { const b = canvas.getBoundingClientRect(); at = [Math.floor((e.clientY - b.top) / b.height * n), Math.floor((e.clientX - b.left) / b.width * n)]; say(...at); });
     canvas.addEventListener('keydown', (e) => {
       const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[e.key];
       if (move) { at = at.map((v, k) => Math.min(n - 1, Math.max(0, v + move[k]))); say(...at); e.preventDefault(); }
     });
-    $('matrix').replaceChildren(d.peers.length ? canvas : el('p', {}, 'No messages between two ranks.'));
+    const ends = () => [el('span', {}, '0'), el('span', {}, String(d.ranks - 1))];
+    const across = el('div', { class: 'across' }, ...ends()), down = el('div', { class: 'down' }, ...ends());
+    across.insertBefore(el('span', {}, 'to rank →'), across.lastChild);
+    down.insertBefore(el('span', {}, 'from ↓'), down.lastChild);
+    const scale = el('span', { class: 'scale' });
+    scale.style.background = 'linear-gradient(to right, rgb(' + mix(0) + '), rgb(' + mix(1) + '))';
+    $('matrix').replaceChildren(el('p', { class: 'legend' }, el('span', {}, amount(least) + ' ', scale, ' ' + amount(top) + (top > 2 * least ? ', logarithmic' : ''))),
+      el('div', { class: 'matrix' }, across, down, canvas));
   }
   function drawPairs() {
     const list = d.peers.filter((p) => p[2]).sort((a, b) => b[3] - a[3] || b[2] - a[2]).slice(0, 200);
@@ -218,56 +237,142 @@
       el('tbody', {}, ...list.map((p) => el('tr', {}, el('td', { class: 'n', 'data-v': p[0] }, String(p[0])), el('td', { class: 'n', 'data-v': p[1] }, String(p[1])), el('td', { class: 'n', 'data-v': p[2] }, count(p[2])), el('td', { class: 'n', 'data-v': p[3] }, size(p[3]))))));
     $('pairs').append(el('div', { class: 'scroll' }, table));
   }
-  $('matrix-of').addEventListener('change', drawMatrix);
+  $('matrix-of').addEventListener('change', () => drawMatrix());
 
-  // Timeline: one lane per rank.
-  let from = 0, span = 1, whole = 1;
-  const lanes = $('lanes');
-  let canvas;
-  function drawLanes() {
-    const ratio = devicePixelRatio || 1, width = lanes.clientWidth, height = Math.max(2, Math.min(22, Math.floor(640 / d.ranks)));
-    if (!width) return;
-    canvas.width = width * ratio; canvas.height = (height * d.ranks + 18) * ratio;
-    canvas.style.height = height * d.ranks + 18 + 'px';
-    const g = canvas.getContext('2d');
+  // Timeline: a lane per rank, or per some neighbours. From afar cells of added up time, close up single calls.
+  const lanes = $('lanes'), o = d.overview, per = o ? o.per : 1, rows = Math.ceil(d.ranks / per);
+  const whole = o ? o.ns : d.events.reduce((m, e) => Math.max(m, e[2] + e[3]), 1);
+  const cells = o ? Uint8Array.from(atob(o.cell), (c) => c.charCodeAt(0)) : null;
+  const shares = (lane, cell) => { const at = 4 * (lane * o.cells + cell); return [cells[at], cells[at + 1], cells[at + 2], cells[at + 3]].map((x) => x / 255); };
+  const laneName = (k) => per === 1 ? 'rank ' + k : 'ranks ' + k * per + ' to ' + Math.min(d.ranks - 1, (k + 1) * per - 1);
+  const gutter = 46, under = 18;
+  let from = 0, span = whole, at = null, canvas; // at: the lane and moment that are looked at
+  const laneHeight = () => Math.max(2, Math.min(40, Math.floor(640 / rows)));
+  function drawLanes(paper) {
+    const width = paper || lanes.clientWidth, high = laneHeight(), ratio = paper ? 2 : devicePixelRatio || 1, wide = width - gutter;
+    if (wide < 50) return;
+    canvas.width = width * ratio; canvas.height = (high * rows + under) * ratio;
+    canvas.style.height = high * rows + under + 'px';
+    const g = canvas.getContext('2d'), x = (t) => gutter + (t - from) / span * wide;
     g.scale(ratio, ratio);
-    g.fillStyle = colour('useful');
-    g.globalAlpha = .35;
-    for (let r = 0; r < d.ranks; r++) g.fillRect(0, r * height + 1, width, height - 2);
-    g.globalAlpha = 1;
-    for (const region of [true, false]) {
-      g.fillStyle = colour(region ? 'comp' : 'mpi');
-      for (const e of d.events) {
-        if (e[5] !== region || e[2] > from + span || e[2] + e[3] < from) continue;
-        g.fillRect((e[2] - from) / span * width, e[0] * height + (region ? 1 : height / 4), Math.max(.7, e[3] / span * width), region ? height - 2 : Math.max(1, height / 2));
+    g.font = '11px system-ui, sans-serif';
+    const inks = paper ? { useful: '#2f8f4e', mpi: '#c4432b', wait: '#f2b705', comp: '#0969da', text: '#000' } : Object.fromEntries(['useful', 'mpi', 'wait', 'comp', 'text'].map((c) => [c, colour(c)]));
+    const every = Math.ceil(14 / high), gap = high > 5 ? 1 : 0;
+    g.fillStyle = inks.text; g.textAlign = 'right'; g.textBaseline = 'middle';
+    for (let k = 0; k < rows; k += every) g.fillText(String(k * per), gutter - 5, k * high + high / 2);
+    g.textBaseline = 'alphabetic';
+    for (let k = 0; k <= 4; k++) { g.textAlign = k === 4 ? 'right' : k ? 'center' : 'left'; g.fillText(time(Math.round(from + span * k / 4)), gutter + wide * k / 4, high * rows + 14); }
+    g.save();
+    g.beginPath(); g.rect(gutter, 0, wide, high * rows); g.clip();
+    const cellNs = o ? whole / o.cells : whole, close = d.events.length > 0 && (!o || (!d.more && cellNs / span * wide > 4));
+    const first = o ? Math.max(0, Math.floor(from / cellNs)) : 0, last = o ? Math.min(o.cells, Math.ceil((from + span) / cellNs)) : 0;
+    if (close) {
+      g.fillStyle = inks.useful;
+      for (let k = 0; k < rows; k++) g.fillRect(x(0), k * high, x(whole) - x(0), high - gap);
+    } else {
+      for (let k = 0; k < rows; k++) for (let c = first; c < last; c++) {
+        const [useful, mpi, wait] = shares(k, c), left = Math.floor(x(c * cellNs)), w = Math.max(1, Math.floor(x((c + 1) * cellNs)) - left);
+        let y = k * high + high - gap;
+        for (const [ink, part] of [['useful', useful], ['mpi', mpi], ['wait', wait]]) {
+          const h = part * (high - gap);
+          g.fillStyle = inks[ink];
+          g.fillRect(left, y -= h, w, h);
+        }
       }
     }
-    g.fillStyle = colour('text');
-    g.font = '11px system-ui, sans-serif';
-    for (let k = 0; k <= 4; k++) { g.textAlign = k === 4 ? 'right' : k ? 'center' : 'left'; g.fillText(time(Math.round(from + span * k / 4)), width * k / 4, height * d.ranks + 14); }
-    lanes.dataset.height = height;
+    const box = (rank, start, ns, ink, part, least) => {
+      const w = ns / span * wide;
+      if (start > from + span || start + ns < from || w < least) return;
+      const y = Math.floor(rank / per) * high;
+      g.fillStyle = inks[ink];
+      g.fillRect(x(start), y + (1 - part) * high / 2, Math.max(w, .7), part * (high - gap));
+    };
+    if (close || (o && span < whole)) {
+      const least = close ? 0 : 2;
+      for (const e of d.events) if (e[5]) box(e[0], e[2], e[3], 'comp', 1, least);
+      for (const e of d.events) if (!e[5]) box(e[0], e[2], e[3], 'mpi', close ? .6 : 1, least);
+      if (o) for (const w of o.waits) box(w[0], w[2], w[3], 'wait', close ? .6 : 1, least);
+    }
+    if (o) {
+      g.fillStyle = g.strokeStyle = inks.text;
+      const thick = Math.max(1, Math.min(2.5, high / 6));
+      const parts = o.parts.filter((p) => p[1] <= from + span && p[2] >= from);
+      const y = (rank) => Math.floor(rank / per) * high + high / 2;
+      if (o.whole && parts.length < wide / 3) {
+        g.lineWidth = thick; g.lineJoin = 'round'; g.beginPath();
+        parts.forEach((p, i) => { i ? g.lineTo(x(p[1]), y(p[0])) : g.moveTo(x(p[1]), y(p[0])); g.lineTo(x(p[2]), y(p[0])); });
+        g.stroke();
+      } else {
+        for (let k = 0; k < rows; k++) for (let c = first; c < last; c++) {
+          const part = shares(k, c)[3];
+          if (!part) continue;
+          g.globalAlpha = .25 + .75 * part;
+          g.fillRect(x(c * cellNs), k * high + (high - thick) / 2, x((c + 1) * cellNs) - x(c * cellNs) + .3, thick);
+        }
+        g.globalAlpha = 1;
+      }
+    }
+    if (at && !paper) {
+      g.strokeStyle = inks.text; g.lineWidth = 1; g.setLineDash([3, 2]);
+      g.strokeRect(gutter, at[0] * high + .5, wide, Math.max(2, high - 1));
+      g.beginPath(); g.moveTo(x(at[1]), 0); g.lineTo(x(at[1]), high * rows); g.stroke();
+    }
+    g.restore();
   }
+  // tell describes the moment of a lane that is looked at.
+  function tell() {
+    const [lane, t] = at, say = [laneName(lane) + ' at ' + time(Math.round(t))], slack = span / 1000;
+    const of = (e, start, ns) => Math.floor(e[0] / per) === lane && start <= t + slack && start + ns >= t - slack;
+    const wait = o && o.waits.filter((w) => of(w, w[2], w[3])).sort((a, b) => b[3] - a[3])[0];
+    const hit = d.events.filter((e) => of(e, e[2], e[3])).sort((a, b) => a[3] - b[3])[0];
+    if (hit) say.push(d.names[hit[4]] + ', ' + time(hit[3]) + (hit[6] >= 0 ? ', peer ' + hit[6] : '') + (hit[7] ? ', ' + size(hit[7]) : ''));
+    if (wait) say.push((per > 1 ? 'rank ' + wait[0] + ' ' : '') + 'waits ' + time(wait[3]) + ' for rank ' + wait[1] + ' (' + d.names[wait[4]] + ')');
+    if (o) {
+      const [useful, mpi, waiting, critical] = shares(lane, Math.min(o.cells - 1, Math.floor(t / whole * o.cells)));
+      if (!hit && !wait) say.push(useful + mpi + waiting ? 'around it ' + share(useful) + ' outside MPI, ' + share(mpi) + ' in MPI, ' + share(waiting) + ' waiting' : 'nothing is known');
+      if (critical > .5) say.push('on the critical path');
+    }
+    $('lanes-text').textContent = say.join('; ');
+  }
+  const move = (f, s) => { span = Math.min(whole, Math.max(Math.min(whole, 100), s)); from = Math.min(whole - span, Math.max(0, f)); drawLanes(); };
+  const about = (part, by) => move(from + span * part * (1 - by), span * by);
+  const look = (lane, t) => {
+    at = [Math.min(rows - 1, Math.max(0, lane)), Math.min(whole, Math.max(0, t))];
+    if (at[1] < from || at[1] > from + span) from = Math.min(whole - span, Math.max(0, at[1] - span / 2));
+    drawLanes();
+    tell();
+  };
   function makeLanes() {
-    whole = d.events.reduce((m, e) => Math.max(m, e[2] + e[3]), 1);
-    span = whole;
-    canvas = el('canvas', { tabindex: 0, role: 'img', 'aria-label': 'Timeline with one lane per rank. Arrow keys move, plus and minus zoom, Home shows all.' });
+    canvas = el('canvas', { tabindex: 0, role: 'application', 'aria-roledescription': 'timeline', 'aria-describedby': 'lanes-text',
+      'aria-label': 'Timeline with ' + rows + ' lanes. Arrow keys go to other ranks and moments, plus and minus zoom, Home shows all.' + (o ? ' The table below has the longest waits.' : '') });
     lanes.append(canvas);
-    const set = (f, s) => { span = Math.min(whole, Math.max(100, s)); from = Math.min(whole - span, Math.max(0, f)); drawLanes(); };
-    const about = (x, by) => set(from + span * x * (1 - by), span * by);
-    canvas.addEventListener('wheel', (e) => { if (!e.ctrlKey && !e.shiftKey && Math.abs(e.deltaX) > Math.abs(e.deltaY)) return; about(e.offsetX / canvas.clientWidth, e.deltaY < 0 ? .8 : 1.25); e.preventDefault(); }, { passive: false });
+    const place = (e) => { const b = canvas.getBoundingClientRect(); return [Math.floor((e.clientY - b.top) / laneHeight()), (e.clientX - b.left - gutter) / (b.width - gutter)]; };
+    canvas.addEventListener('wheel', (e) => { if (!e.ctrlKey) return; about(place(e)[1], e.deltaY < 0 ? .8 : 1.25); e.preventDefault(); }, { passive: false });
     let drag = null;
-    canvas.addEventListener('pointerdown', (e) => { drag = [e.offsetX, from]; canvas.setPointerCapture(e.pointerId); });
-    canvas.addEventListener('pointerup', () => { drag = null; });
+    canvas.addEventListener('pointerdown', (e) => { drag = [e.clientX, from, false]; canvas.setPointerCapture(e.pointerId); });
+    canvas.addEventListener('pointerup', (e) => { const [lane, part] = place(e); if (drag && !drag[2]) look(lane, from + part * span); drag = null; });
+    canvas.addEventListener('pointercancel', () => { drag = null; });
     canvas.addEventListener('pointermove', (e) => {
-      if (drag) { set(drag[1] + (drag[0] - e.offsetX) / canvas.clientWidth * span, span); return; }
-      const t = from + e.offsetX / canvas.clientWidth * span, rank = Math.floor(e.offsetY / +lanes.dataset.height);
-      const slack = span / canvas.clientWidth;
-      const hit = d.events.filter((x) => x[0] === rank && x[2] <= t + slack && x[2] + x[3] >= t - slack).sort((a, b) => a[3] - b[3])[0];
-      $('lanes-text').textContent = 'rank ' + rank + ' at ' + time(Math.round(t)) + (hit ? ': ' + d.names[hit[4]] + ', ' + time(hit[3]) + (hit[6] >= 0 ? ', peer ' + hit[6] : '') + (hit[7] ? ', ' + size(hit[7]) : '') : '');
+      const [lane, part] = place(e);
+      if (drag && Math.abs(e.clientX - drag[0]) > 3) drag[2] = true;
+      if (drag) { if (drag[2]) move(drag[1] + (drag[0] - e.clientX) / (canvas.clientWidth - gutter) * span, span); return; }
+      if (part >= 0 && part <= 1 && lane >= 0 && lane < rows) look(lane, from + part * span);
     });
+    canvas.addEventListener('pointerleave', () => { if (document.activeElement !== canvas) { at = null; drawLanes(); } });
+    const act = { left: () => move(from - span / 4, span), right: () => move(from + span / 4, span), in: () => about(.5, .5), out: () => about(.5, 2), all: () => move(0, whole) };
+    document.querySelectorAll('[data-lanes]').forEach((b) => b.addEventListener('click', () => act[b.dataset.lanes]()));
+    canvas.addEventListener('focus', () => { if (!at) look(0, from + span / 2); });
     canvas.addEventListener('keydown', (e) => {
-      const act = { ArrowLeft: () => set(from - span / 10, span), ArrowRight: () => set(from + span / 10, span), '+': () => about(.5, .8), '=': () => about(.5, .8), '-': () => about(.5, 1.25), Home: () => set(0, whole) }[e.key];
-      if (act) { act(); e.preventDefault(); }
+      const [lane, t] = at || [0, from + span / 2], step = span / 50;
+      const key = { ArrowLeft: () => look(lane, t - step), ArrowRight: () => look(lane, t + step), ArrowUp: () => look(lane - 1, t), ArrowDown: () => look(lane + 1, t),
+        PageUp: () => look(lane - 10, t), PageDown: () => look(lane + 10, t), '+': () => { about((t - from) / span, .5); }, '=': () => { about((t - from) / span, .5); }, '-': () => about((t - from) / span, 2), Home: act.all }[e.key];
+      if (key) { key(); e.preventDefault(); }
+    });
+    // Each of the longest waits leads to its moment.
+    document.querySelectorAll('#long-waits tbody tr').forEach((tr) => {
+      const cell = tr.cells[1], b = el('button', { type: 'button', class: 'link', 'aria-label': 'Show the moment ' + cell.textContent + ' of rank ' + tr.dataset.rank }, cell.textContent);
+      cell.replaceChildren(b);
+      b.addEventListener('click', () => { const ns = +tr.dataset.ns, t = +tr.dataset.at; move(t - 2 * ns, 5 * ns); look(Math.floor(+tr.dataset.rank / per), t + ns / 2); canvas.scrollIntoView({ block: 'nearest' }); canvas.focus(); });
     });
   }
 
@@ -275,6 +380,8 @@
   function sortable(table) {
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((th, column) => {
+      const below = table.tBodies[0].rows[0];
+      if (below && below.cells[column] && below.cells[column].classList.contains('n')) th.classList.add('n');
       const button = el('button', { type: 'button' }, th.textContent);
       th.replaceChildren(button);
       button.addEventListener('click', () => {
@@ -296,8 +403,9 @@
     calls: () => { makeTree(); drawTree(); drawFlame(); },
     ranks: drawRanks,
     messages: () => { drawMatrix(); },
-    timeline: () => { makeLanes(); drawLanes(); },
+    timeline: makeLanes,
   };
+  const draw = (id) => { if (!drawn.has(id)) { drawn.add(id); if (drawing[id]) drawing[id](); } };
   function show() {
     const hash = location.hash.slice(1) || 'diagnosis';
     const path = hash.startsWith('path-') ? byID.get(hash.slice(5)) : undefined;
@@ -305,7 +413,8 @@
     const view = target.closest('.view') || views[0];
     views.forEach((v) => v.classList.toggle('shown', v === view));
     document.querySelectorAll('nav a').forEach((a) => { a.getAttribute('href') === '#' + view.id ? a.setAttribute('aria-current', 'page') : a.removeAttribute('aria-current'); });
-    if (!drawn.has(view.id)) { drawn.add(view.id); if (drawing[view.id]) drawing[view.id](); }
+    draw(view.id);
+    if (view.id === 'timeline') drawLanes();
     if (path !== undefined) choose(path, false);
     else if (target !== view) target.scrollIntoView();
     else scrollTo(0, 0);
@@ -315,6 +424,8 @@
   addEventListener('hashchange', show);
   let later;
   addEventListener('resize', () => { clearTimeout(later); later = setTimeout(() => { if (drawn.has('calls')) drawFlame(); if (drawn.has('timeline')) drawLanes(); }, 100); });
-  addEventListener('beforeprint', () => document.querySelectorAll('details').forEach((x) => { x.open = true; }));
+  // On paper all views are there, in light colours; what is followed or not stays as it is.
+  addEventListener('beforeprint', () => { views.forEach((v) => { if (v.id !== 'calls') draw(v.id); }); drawMatrix(true); if (canvas) drawLanes(700); });
+  addEventListener('afterprint', () => { drawMatrix(); if (canvas) drawLanes(); });
   show();
 })();

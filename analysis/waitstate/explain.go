@@ -33,12 +33,12 @@ func (x *replay) explain(waits []waited, table *Table) error {
 	if err := x.compare(kept); err != nil {
 		return err
 	}
-	segments, err := x.solve()
-	if err != nil {
+	var err error
+	if x.segments, err = x.solve(); err != nil {
 		return err
 	}
 	table.Delays = x.delayTable()
-	table.Critical, table.Length, table.Useful = x.criticalTable(segments)
+	table.Critical, table.Length, table.Useful = x.criticalTable(x.segments)
 	table.Explained = 1
 	return nil
 }

@@ -15,30 +15,35 @@ import (
 //
 // It takes about 100 bytes of memory for each logged event, and for each communicator 2 MiB.
 func Replay(r *Rank, t Transport) (Table, error) {
+	_, table, err := replayed(r, t)
+	return table, err
+}
+
+func replayed(r *Rank, t Transport) (*replay, Table, error) {
 	x := &replay{r: r, t: t, rank: int32(t.Rank()), found: make([]uint32, len(r.Calls)), steps: map[int32][]step{}, together: map[uint64]*common{}}
 	var clocks Table
 	if err := x.align(&clocks); err != nil {
-		return Table{}, err
+		return x, Table{}, err
 	}
 	x.busy = r.spendings()
 	if err := x.meet(); err != nil {
-		return Table{}, err
+		return x, Table{}, err
 	}
 	if err := x.messages(); err != nil {
-		return Table{}, err
+		return x, Table{}, err
 	}
 	if err := x.collectives(); err != nil {
-		return Table{}, err
+		return x, Table{}, err
 	}
 	waits := x.waits()
 	table := r.table(x.rank, waits)
 	table.Clocks = clocks.Clocks
 	if err := x.explain(waits, &table); err != nil {
-		return table, err
+		return x, table, err
 	}
 	err := x.ideal(&table)
 	table.Lost = r.Lost
-	return table, err
+	return x, table, err
 }
 
 type replay struct {
@@ -55,6 +60,8 @@ type replay struct {
 	usable   map[uint64]int     // by communicator: how many operations all members have logged
 	steps    map[int32][]step   // by partner: when it and this rank were in step
 	together map[uint64]*common // by communicator
+
+	segments []segment // of the critical path, on this rank
 
 	kept    []waited // that are explained, in the order of calls
 	excuses []excuse // for waits of other ranks

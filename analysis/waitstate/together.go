@@ -1,15 +1,69 @@
 package waitstate
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"sync"
 
+	"marple/analysis/callgraph"
 	"marple/analysis/stat"
 )
 
-// FindAll is Find for all ranks of a run at once, from what they have left behind. Ranks of which there is nothing
+// FindAll is Replay for all ranks of a run at once, from what they have left behind. Ranks of which there is nothing
 // are nil, and count as having logged nothing.
 func FindAll(ranks []*Rank) (Table, error) {
+	tables := make([]Table, len(ranks))
+	err := together(ranks, func(r *Rank, d desk) error {
+		own, err := Replay(r, d)
+		if err == nil {
+			own, err = gather(d, own, stat.Top(len(ranks)))
+		}
+		tables[d.rank] = own
+		return err
+	})
+	return tables[0], err
+}
+
+// Moments are when a rank waited, and when the critical path was on it.
+type Moments struct {
+	Waits    []Moment // by rising start
+	Critical []Span
+}
+
+// Moment is one wait of the thread that called MPI_Init. Times are nanoseconds on the clock of rank 0's host.
+type Moment struct {
+	Start, Until int64
+	Pattern      Pattern
+	For          int32        // rank
+	Path         callgraph.ID // of the waiting call
+}
+
+// Span is a part of the critical path.
+type Span struct{ From, To int64 }
+
+// FindMoments is FindAll, and gives for each rank when it was. The ranks' times are on the clock of rank 0's host then.
+func FindMoments(ranks []*Rank) ([]Moments, error) {
+	all := make([]Moments, len(ranks))
+	err := together(ranks, func(r *Rank, d desk) error {
+		x, _, err := replayed(r, d)
+		m := &all[d.rank]
+		for _, w := range x.needs {
+			if c := &r.Calls[w.call]; int(w.call) < r.Main {
+				m.Waits = append(m.Waits, Moment{c.Start, w.until, w.pattern, w.by, r.Paths[c.Path]})
+			}
+		}
+		for _, s := range x.segments {
+			m.Critical = append(m.Critical, Span{s.from, s.to})
+		}
+		slices.SortFunc(m.Critical, func(a, b Span) int { return cmp.Compare(a.From, b.From) })
+		return err
+	})
+	return all, err
+}
+
+// together has all ranks do something at once, with messages between them. Those of which there is nothing become empty.
+func together(ranks []*Rank, do func(r *Rank, d desk) error) error {
 	office := &office{boxes: make([]box, len(ranks))}
 	for i := range office.boxes {
 		b := &office.boxes[i]
@@ -21,21 +75,16 @@ func FindAll(ranks []*Rank) (Table, error) {
 		}
 	}
 	var all sync.WaitGroup
-	tables, errs := make([]Table, len(ranks)), make([]error, len(ranks))
+	errs := make([]error, len(ranks))
 	for i, r := range ranks {
 		all.Go(func() {
-			desk := desk{office, i}
-			own, err := Replay(r, desk)
-			if err == nil {
-				own, err = gather(desk, own, stat.Top(len(ranks)))
-			}
-			if tables[i], errs[i] = own, err; err != nil {
+			if errs[i] = do(r, desk{office, i}); errs[i] != nil {
 				office.shut()
 			}
 		})
 	}
 	all.Wait()
-	return tables[0], errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 func someSight(ranks []*Rank) sight {

@@ -687,6 +687,40 @@ func TestPropagatedDelay(t *testing.T) {
 	assert.EqualValues(t, 100, delay.Passed) // 103 for rank 1's 100 of waiting and 3 of receiving
 }
 
+// The same, in time: each rank waits from the beginning until the one above has sent, and there the critical path changes.
+func TestMoments(t *testing.T) {
+	w := newWorld(3, []Comm{{ID: 7, Members: []event.Run{{Stride: 1, Count: 3}}, Size: 3}})
+	w.compute(2, 100, 6)
+	w.send(2, 1, 0, false, true)
+	w.finishReceive(stream{2, 1, 0}, 0, w.post(2, 1, 0))
+	w.send(1, 0, 0, false, true)
+	w.finishReceive(stream{1, 0, 0}, 0, w.post(1, 0, 0))
+	w.compute(1, 2, 7)
+	w.compute(2, 5, 7)
+	w.finish()
+	table, err := FindAll(slices.Clone(w.ranks))
+	require.NoError(t, err)
+	moments, err := FindMoments(w.ranks)
+	require.NoError(t, err)
+	require.Len(t, moments, 3)
+	late, length := uint64(0), int64(0)
+	for rank, m := range moments {
+		for _, x := range m.Waits {
+			if x.Pattern == LateSender {
+				late += uint64(x.Until - x.Start)
+				assert.EqualValues(t, rank+1, x.For)
+			}
+		}
+		for _, s := range m.Critical {
+			length += s.To - s.From
+		}
+	}
+	assert.Equal(t, ns(table, LateSender), late)
+	assert.EqualValues(t, table.Length, length)
+	assert.Equal(t, Span{0, 100}, moments[2].Critical[0])
+	assert.EqualValues(t, 100, moments[1].Critical[0].From)
+}
+
 func TestWrongOrder(t *testing.T) {
 	table := two(t, func(w *world) {
 		w.send(1, 0, 0, false, true) // earlier

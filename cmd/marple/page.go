@@ -71,7 +71,7 @@ and the choice of implementations. It asks no network for anything, and can be s
 func pageFlags(c *cobra.Command) *pageOptions {
 	o := &pageOptions{}
 	c.Flags().StringArrayVar(&o.models, "models", nil, "model file of marple fit to show; may be repeated")
-	c.Flags().IntVar(&o.most, "events", 20_000, "most events on the timeline")
+	c.Flags().IntVar(&o.most, "events", 20_000, "most calls and regions that are shown one by one on the timeline: the longest (0: no timeline)")
 	c.Flags().Float64Var(&o.alpha, "alpha", 0.1, "call graphs of components: shade what pruning with this α leaves out")
 	c.Flags().Float64Var(&o.beta, "beta", 0.1, "the same for β")
 	return o
@@ -110,19 +110,32 @@ func (o *pageOptions) describe(r *run.Run, directory string) (*page.Page, error)
 		return nil, err
 	}
 	if o.most > 0 && directory != "" {
-		events, more, err := analysis.Timeline(directory, analysis.Window{Most: o.most})
-		if err != nil && !errors.Is(err, analysis.ErrNoLogs) {
-			return nil, err
-		}
-		p.More = more
-		for _, e := range events {
-			p.Events = append(p.Events, page.Event{Rank: int(e.Rank), Thread: e.Thread, Start: e.Start, Ns: e.Ns, Name: e.Name, Region: e.Region, Peer: int(e.Peer), Bytes: e.Bytes})
+		if err := o.timeline(p, directory); err != nil && !errors.Is(err, analysis.ErrNoLogs) {
+			p.Unreadable = err.Error() // all else is known
 		}
 	}
 	if p.Figures, err = o.figures(directory); err != nil {
 		return nil, err
 	}
 	return p, nil
+}
+
+// timeline adds what the run's logs tell: the longest events, and an overview of all.
+func (o *pageOptions) timeline(p *page.Page, directory string) error {
+	events, more, err := analysis.Timeline(directory, analysis.Window{Most: o.most, Longest: true})
+	if err != nil {
+		return err
+	}
+	p.More = more
+	for _, e := range events {
+		p.Events = append(p.Events, page.Event{Rank: int(e.Rank), Thread: e.Thread, Start: e.Start, Ns: e.Ns, Name: e.Name, Region: e.Region, Peer: int(e.Peer), Bytes: e.Bytes})
+	}
+	ranks, moments, err := analysis.Moments(directory)
+	if err != nil {
+		return err
+	}
+	p.Overview = page.NewOverview(ranks, moments)
+	return nil
 }
 
 // mostFigures are shown of the models that the run's own records give.

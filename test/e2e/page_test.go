@@ -46,7 +46,27 @@ func TestPage(t *testing.T) {
 	assert.Equal(t, 4, count("#rank-bars .stack"))
 	assert.Equal(t, 1, count("#matrix canvas"))
 	assert.Equal(t, 1, count("#lanes canvas"))
-	assert.Equal(t, true, b.do(`(() => { const c = document.querySelector('#lanes canvas'); return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v > 0) })()`))
+
+	// The timeline has waits, and the critical path across them; keys say what is where, and a wait of the table leads to it.
+	b.do(`document.querySelector('nav a[href="#timeline"]').click()`)
+	b.do(`new Promise(done => setTimeout(done, 50))`)
+	inks := func(name string) any {
+		return b.do(`(() => { const c = document.querySelector('#lanes canvas'), p = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+			const ink = document.createElement('i'); ink.style.color = 'var(--%s)'; document.body.append(ink); const [r, g, b] = getComputedStyle(ink).color.match(/\d+/g).map(Number); ink.remove();
+			for (let i = 0; i < p.length; i += 4) if (p[i] === r && p[i + 1] === g && p[i + 2] === b && p[i + 3] === 255) return true; return false })()`, name)
+	}
+	for _, name := range []string{"wait", "text"} {
+		assert.Equal(t, true, inks(name), name)
+	}
+	b.do(`document.querySelector('#lanes canvas').focus()`)
+	assert.Regexp(t, `^rank 0 at `, b.do(`document.querySelector('#lanes-text').textContent`))
+	b.press("ArrowDown")
+	b.press("ArrowRight")
+	assert.Regexp(t, `^rank 1 at `, b.do(`document.querySelector('#lanes-text').textContent`))
+	assert.Positive(t, count("#long-waits tbody tr"))
+	b.do(`document.querySelector('#long-waits button.link').click()`)
+	assert.Regexp(t, `waits .* for rank \d \(`, b.do(`document.querySelector('#lanes-text').textContent`))
+	b.screenshot("timeline")
 
 	// A finding leads to its call path.
 	b.do(`location.hash = '#diagnosis'`)
