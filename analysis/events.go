@@ -57,21 +57,6 @@ func (e *logs) Communicator(comm uint16) string {
 	return ""
 }
 
-// world gives the rank in MPI_COMM_WORLD of a rank of a communicator, or -1 if that is not known.
-func (e *logs) world(comm uint16, rank int32) int32 {
-	comms := e.p.Comms()
-	if rank < 0 || int(comm) >= len(comms) {
-		return -1
-	}
-	for _, r := range e.p.Members(&comms[comm]) {
-		if uint32(rank) < r.Count {
-			return int32(int64(r.First) + int64(r.Stride)*int64(rank))
-		}
-		rank -= int32(r.Count)
-	}
-	return -1
-}
-
 // Replay goes through the events of one rank's thread that called MPI_Init.
 func (e *logs) Replay(rank int, visit func(*diagnosis.Event)) (begin, end uint64, err error) {
 	path, ok := e.files[rank]
@@ -149,7 +134,7 @@ func (r *replay) logged(x *event.Logged) bool {
 	if r.calls[x.Path] == 0 {
 		r.calls[x.Path] = r.e.numbered(r.places.Call(x.Path).ID) + 1
 	}
-	e := diagnosis.Event{Path: r.calls[x.Path] - 1, Comm: x.Comm, Peer: r.e.world(x.Comm, x.Peer), Tag: x.Tag}
+	e := diagnosis.Event{Path: r.calls[x.Path] - 1, Comm: x.Comm, Peer: r.e.p.WorldRank(int(x.Comm), x.Peer), Tag: x.Tag}
 	if x.Collective() {
 		e.Tag = -1
 	}

@@ -281,7 +281,7 @@ struct mrl_comm {
     uint32_t ordinal;  /* of its creation on the parent */
     uint32_t children; /* created on it so far */
     int32_t sources, destinations; /* neighbours in its topology, -1 until asked */
-    uint32_t pad[2];
+    uint64_t handle;               /* canonical */
 };
 _Static_assert(sizeof(struct mrl_comm) == 64, "");
 
@@ -359,7 +359,8 @@ struct mrl_thread {
     uint64_t called;       /* ticks: when it began */
     uint64_t called_from;  /* where it returns to */
     uint32_t calling;      /* the function's name: string */
-    int32_t calling_peer;  /* of a blocking message */
+    int32_t calling_peer;  /* of a blocking message, or the root */
+    uint64_t calling_comm; /* handle of the communicator; 0: none */
     uint32_t unentered;    /* 1: the innermost open one has no MRL_ENTER yet, because nothing has happened since */
     uint32_t in_flight;    /* operations started in this thread and not known to be complete */
     _Atomic uint32_t landed; /* of these, completed in other threads */

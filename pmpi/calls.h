@@ -25,13 +25,14 @@ MRL_COLD uint32_t mrl_function_named(enum mrl_function_id f);
 extern _Atomic uint32_t mrl_function_names[MRL_FUNCTIONS]; /* strings, 0 where not called yet */
 
 /* Says which call the thread is in, in case it does not come back. */
-MRL_INLINE void mrl_calling(struct mrl_thread *t, enum mrl_function_id f, struct mrl_caller caller, uint64_t start, int32_t peer)
+MRL_INLINE void mrl_calling(struct mrl_thread *t, enum mrl_function_id f, struct mrl_caller caller, uint64_t start, int32_t peer, mrl_word comm)
 {
     uint32_t name = atomic_load_explicit(&mrl_function_names[f], memory_order_relaxed);
     t->called = start;
     t->called_from = caller.pc;
     t->calling = likely(name) ? name : mrl_function_named(f);
     t->calling_peer = peer;
+    t->calling_comm = mrl_handle(comm);
 }
 
 int64_t mrl_type_miss(struct mrl_thread *t, mrl_word type);

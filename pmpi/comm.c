@@ -128,7 +128,7 @@ static uint32_t make(mrl_word handle, uint64_t parent, uint32_t ordinal, bool by
     (inter ? mrl_pmpi.Comm_remote_size : mrl_pmpi.Comm_size)(handle, &size);
     mrl_pmpi.Comm_rank(handle, &rank);
     *c = (struct mrl_comm){.parent = inter ? 0 : parent, .size = (uint32_t)size, .rank = rank,
-                           .flags = inter ? MRL_COMM_INTER : 0u, .sources = -1, .destinations = -1};
+                           .flags = inter ? MRL_COMM_INTER : 0u, .sources = -1, .destinations = -1, .handle = mrl_handle(handle)};
     struct mrl_run *runs, *stored;
     uint64_t members, own;
     c->runs = read_group(handle, inter, c->size, &runs, &members);

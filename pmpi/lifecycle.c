@@ -151,7 +151,7 @@ static bool end(struct mrl_caller caller, uint64_t start)
     if (t) {
         mrl_close_regions(t);
         c.start = start ? start : mrl_start(t);
-        mrl_calling(t, MRL_FN_MPI_Finalize, caller, c.start, MRL_NO_PEER);
+        mrl_calling(t, MRL_FN_MPI_Finalize, caller, c.start, MRL_NO_PEER, mrl_abi.comm_world);
         c.comm = mrl_comm(t, mrl_abi.comm_world);
     }
     mrl_transport_patience(0);

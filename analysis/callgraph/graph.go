@@ -155,7 +155,10 @@ type Stuck struct {
 	Name   string
 	Site   Code   // that it returns to; offset 0: not known
 	Ns     uint64 // after the beginning of the measurement
-	Peer   int32
+	Peer   int32  // of a blocking message, or the root: rank in the communicator
+	World  int32  // the same in MPI_COMM_WORLD; -1: none, or not known
+	Comm   uint64 // id of the communicator; 0: none, or not known
+	Flying bool   // operations that it has started may be under way
 }
 
 // Find gives the node with this ID, or nil.

@@ -228,7 +228,7 @@ type Comm struct {
 	Ordinal               uint32
 	Children              uint32
 	Sources, Destinations int32
-	_                     [2]uint32
+	Handle                uint64
 }
 
 // Run is struct mrl_run: world ranks First, First+Stride, ..., Count of them.
@@ -380,6 +380,7 @@ type thread struct {
 	calledFrom     uint64
 	calling        uint32
 	callingPeer    int32
+	callingComm    uint64
 	unentered      uint32
 	inFlight       uint32
 	landed, _      uint32

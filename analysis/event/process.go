@@ -182,7 +182,9 @@ type Inside struct {
 	Name   string
 	From   uint64 // address that it returns to
 	Tick   uint64 // when it was entered
-	Peer   int32  // rank in the communicator, or Any, ...
+	Peer   int32  // of a blocking message, or the root: rank in the communicator, or Any, ...
+	Comm   int    // index of the communicator; 0: not known, or none
+	Flying uint32 // operations that the thread had started and not seen complete
 }
 
 // Stuck are the calls that threads of a process were in when it ended, other than through MPI_Finalize.
@@ -195,9 +197,36 @@ func (p *Process) Stuck() (list []Inside) {
 			continue
 		}
 		t := a.t
-		list = append(list, Inside{i, t.mainThread != 0, p.String(t.calling), t.calledFrom, t.called, t.callingPeer})
+		list = append(list, Inside{i, t.mainThread != 0, p.String(t.calling), t.calledFrom, t.called, t.callingPeer, p.commOf(t.callingComm), t.inFlight})
 	}
 	return list
+}
+
+// commOf is the communicator that has a handle, 0 if there is none. Of several the last one was made when the others
+// had been freed.
+func (p *Process) commOf(handle uint64) int {
+	comms := p.Comms()
+	for i := len(comms) - 1; i > 0 && handle != 0; i-- {
+		if comms[i].Handle == handle {
+			return i
+		}
+	}
+	return 0
+}
+
+// WorldRank is the rank in MPI_COMM_WORLD of a member of a communicator; -1 if it is not known.
+func (p *Process) WorldRank(comm int, rank int32) int32 {
+	comms := p.Comms()
+	if rank < 0 || comm <= 0 || comm >= len(comms) {
+		return -1
+	}
+	for _, r := range p.Members(&comms[comm]) {
+		if uint32(rank) < r.Count {
+			return int32(int64(r.First) + int64(r.Stride)*int64(rank))
+		}
+		rank -= int32(r.Count)
+	}
+	return -1
 }
 
 // ModuleAt is the module that holds an address, and the address as an offset there.

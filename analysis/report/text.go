@@ -100,7 +100,7 @@ func (w *writer) findings() { w.each(w.r.Findings, false) }
 // each writes findings, all of them or as many as fit the report.
 func (w *writer) each(findings []run.Finding, all bool) {
 	if len(findings) == 0 {
-		if w.leads() {
+		if w.leads() || slices.ContainsFunc(w.r.Conditions, run.Note.Hangs) {
 			w.line("Nothing else stands out.")
 		} else {
 			w.line("No significant problem.")
@@ -143,13 +143,14 @@ func (w *writer) leads() bool {
 }
 
 func (w *writer) lead() {
+	w.notes("", run.Note.Hangs)
 	if w.leads() {
 		w.notes("", run.Note.OnCores)
 	}
 }
 
 func (w *writer) conditions() {
-	w.notes("Note: ", func(c run.Note) bool { return !w.leads() || !c.OnCores() })
+	w.notes("Note: ", func(c run.Note) bool { return !c.Hangs() && (!w.leads() || !c.OnCores()) })
 }
 
 func (w *writer) notes(title string, which func(c run.Note) bool) {

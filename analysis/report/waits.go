@@ -40,6 +40,11 @@ func WaitsText(r *run.Run) string {
 	wall := float64(max(r.Core.Wall, 1))
 	share := func(ns uint64) string { return words.Percent(float64(ns) / wall) }
 	time := func(ns uint64) string { return words.Duration(float64(ns) / 1e9) }
+	for _, c := range r.Conditions {
+		if c.Hangs() {
+			w.block("", "", c.Text+".")
+		}
+	}
 	w.line("Ranks waited for each other for %s, %s of their wall time.", time(t.Ns), share(t.Ns))
 	if t.Ns > 0 {
 		w.line("")

@@ -68,7 +68,7 @@ func New(p *profile.Profile, names Namer) *Run {
 	r.Waits = b.waits(r)
 	r.Models, r.Deeper = []Model{}, []Note{}
 	r.Efficiency.split(p.Waits.Ideal, p.Waits.Replayed, r.WallNs)
-	r.Stuck = b.stuck()
+	r.Stuck = b.stuck(r)
 	r.Conditions = conditions(r)
 	r.NotSeen = b.notSeen(r)
 	if p.Uncounted != "" {
@@ -528,7 +528,7 @@ func conditions(r *Run) []Note {
 	if text, count := untimely(r.PerRank); count > 0 {
 		list = append(list, Note{"ended", text, count})
 	}
-	list = append(list, stuckIn(r.Stuck)...)
+	list = append(list, r.hang()...)
 	simulated := slices.Contains(r.Clocks, "external")
 	if simulated {
 		list = append(list, Note{"time-simulated", "times are those of a simulated MPI, not of this machine", 0})
@@ -589,66 +589,6 @@ func crowded(r *Run, coreless string) Note {
 	}
 	return Note{threadsShareCores, "The ranks' own other threads, and what else runs, share the cores with them: " + coreless +
 		". Start no more threads (OMP_NUM_THREADS) than there are cores for each rank; shares below leave that time out", 0}
-}
-
-// stuck are the calls that ranks were in when they ended, unless they got through MPI_Finalize.
-func (b *builder) stuck() []Stuck {
-	list := []Stuck{}
-	for _, s := range b.p.Graph.Stuck {
-		one := Stuck{Rank: s.Rank, Thread: s.Thread, Call: s.Name, Peer: s.Peer, SinceNs: s.Ns}
-		if s.Site.Offset != 0 {
-			frames := b.names.Site(s.Site)
-			if one.Site = b.address(s.Site); len(frames) > 0 && frames[0].File != "" {
-				one.Site = place(frames[0])
-			}
-			if len(frames) > 0 && frames[0].Function != "" {
-				one.Site += " in " + frames[0].Function
-			}
-		}
-		list = append(list, one)
-	}
-	slices.SortFunc(list, func(x, y Stuck) int { return cmp.Or(cmp.Compare(x.Rank, y.Rank), cmp.Compare(x.Thread, y.Thread)) })
-	return list
-}
-
-// mostStuck is how many different calls are named.
-const mostStuck = 4
-
-// stuckIn says where ranks were when they ended, those in the same call together.
-func stuckIn(stuck []Stuck) (notes []Note) {
-	type call struct {
-		name, site string
-		peer       int32
-	}
-	ranks, since := map[call][]int{}, map[call]uint64{}
-	var order []call
-	for _, s := range stuck {
-		c := call{s.Call, s.Site, s.Peer}
-		if ranks[c] == nil {
-			order, since[c] = append(order, c), s.SinceNs
-		}
-		since[c] = max(since[c], s.SinceNs)
-		if n := len(ranks[c]); n == 0 || ranks[c][n-1] != int(s.Rank) {
-			ranks[c] = append(ranks[c], int(s.Rank))
-		}
-	}
-	for i, c := range order {
-		if i == mostStuck {
-			notes = append(notes, Note{"stuck", fmt.Sprintf("%d other calls were not left", len(order)-mostStuck), uint64(len(order) - mostStuck)})
-			break
-		}
-		text := words.Sentence(words.Ranks(ranks[c])) + words.Plural(len(ranks[c]), " was", " were") + " in " + c.name
-		if c.peer >= 0 {
-			text += fmt.Sprintf(", with rank %d of the communicator,", c.peer)
-		} else if c.peer == event.Any {
-			text += ", from any rank,"
-		}
-		if c.site != "" {
-			text += " at " + c.site
-		}
-		notes = append(notes, Note{"stuck", text + ", since " + words.Duration(float64(since[c])/1e9) + " after the beginning", uint64(len(ranks[c]))})
-	}
-	return notes
 }
 
 // untimely says of the ranks that did not get through MPI_Finalize how they ended.

@@ -269,12 +269,21 @@ type RankMetric struct {
 
 // Stuck is an MPI call that a rank had entered and not left when it ended, or when it was looked at.
 type Stuck struct {
-	Rank    int32  `json:"rank"`
-	Thread  int    `json:"thread"`
-	Call    string `json:"call"`
-	Site    string `json:"site"`     // where it was called, for people; empty if that is not known
-	Peer    int32  `json:"peer"`     // of a blocking message: rank in the communicator, -1: any; otherwise negative
-	SinceNs uint64 `json:"since_ns"` // after the beginning
+	Rank   int32  `json:"rank"`
+	Thread int    `json:"thread"`
+	Call   string `json:"call"`
+	Site   string `json:"site"` // where it was called, for people; empty if that is not known
+	Peer   int32  `json:"peer"` // of a blocking message, or the root: rank in the communicator, -1: any; otherwise negative
+	// WaitsFor are the ranks in MPI_COMM_WORLD that could let the call end: all of them have to, or any of them.
+	WaitsFor []int `json:"waits_for,omitempty"`
+	Any      bool  `json:"waits_for_any,omitempty"`
+	// WaitedNs is for how long, at least: up to the last sign of life of any rank.
+	WaitedNs uint64 `json:"waited_ns"`
+	// Deadlock: none of those it waits for can let it end, because they wait, too, or have ended. Uncertain if messages may
+	// have been under way.
+	Deadlock  bool   `json:"deadlock,omitempty"`
+	Uncertain bool   `json:"uncertain,omitempty"`
+	SinceNs   uint64 `json:"since_ns"` // after the beginning
 }
 
 // Inlined is a function whose code the compiler has put into its caller's, and where it was called there.
@@ -339,6 +348,9 @@ type Note struct {
 func (n Note) OnCores() bool {
 	return slices.Contains(onCores, n.ID)
 }
+
+// Hangs tells whether it is about ranks that wait for each other without end.
+func (n Note) Hangs() bool { return n.ID == deadlock }
 
 // Finding is something worth changing.
 type Finding struct {

@@ -193,7 +193,7 @@ type site struct {
 // sites spreads what was found for one path of some ranks over the places that samples hit there. What is not known of
 // which rank it is stays where it is, as do paths without samples.
 func (b *builder) sites(path callgraph.ID, ns uint64, ranks []stat.Ranked, weight func(n *callgraph.Node, rank int32) uint64) []site {
-	if len(b.places[path]) == 0 {
+	if len(b.places[path]) == 0 || len(ranks) == 0 {
 		return []site{{path, ns, ranks}}
 	}
 	at := map[callgraph.ID]int{}
@@ -223,7 +223,10 @@ func (b *builder) sites(path callgraph.ID, ns uint64, ranks []stat.Ranked, weigh
 		})
 	}
 	if rest > 0 {
-		find(path).ns += rest
+		s := find(path)
+		if s.ns += rest; len(s.ranks) == 0 {
+			s.ranks = []stat.Ranked{{Rank: ranks[0].Rank}} // others are not listed
+		}
 	}
 	return list
 }

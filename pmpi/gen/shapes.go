@@ -221,13 +221,17 @@ func holdAll(count string) string {
 func calling(f Function, caller string) string {
 	peer := "MRL_NO_PEER"
 	if f.Start == Blocking {
-		for _, p := range []string{"dest", "source"} {
+		for _, p := range []string{"dest", "source", "root"} {
 			if f.Has(p) {
 				peer = "mrl_peer(" + p + ")"
 			}
 		}
 	}
-	return fmt.Sprintf("mrl_calling(t, MRL_FN_%s, %s, start, %s);", f.Name, caller, peer)
+	comm := "0"
+	if f.Has("comm") && !byReference(f.Shape, "comm") {
+		comm = "comm"
+	}
+	return fmt.Sprintf("mrl_calling(t, MRL_FN_%s, %s, start, %s, %s);", f.Name, caller, peer, comm)
 }
 
 func wrapper(f Function) string {

@@ -197,35 +197,68 @@ func start(t *testing.T, line []string) *exec.Cmd {
 	return job
 }
 
-// A rank is killed and the launcher lets the others go on. Open MPI's own MPI_Finalize then waits for ever, so
-// the report has to come before.
-// A run that hangs, and is killed: each rank is told in which call it was, of whom, since when and from where.
+// hung starts a program that hangs, and recovers its run as soon as there is what is looked for; then it kills it.
+func (m *library) hung(t *testing.T, n int, ready func(r *run.Run) bool, program ...string) (r *run.Run, text string) {
+	t.Helper()
+	directory := filepath.Join(t.TempDir(), "run")
+	job := start(t, m.launch(n, append([]string{artifact(t, "marple"), "exec", "--out", directory}, program...)...))
+	require.Eventually(t, func() bool {
+		var err error
+		r, _, err = analysis.Recover(directory, 0)
+		return err == nil && ready(r)
+	}, time.Minute, 100*time.Millisecond)
+	_ = syscall.Kill(-job.Process.Pid, syscall.SIGTERM)
+	_ = job.Wait()
+	return r, analysis.Report(r, directory)
+}
+
+// A run that hangs: each rank is told in which call it is, of whom, since when and from where.
 func TestStuckCalls(t *testing.T) {
 	each(t, func(t *testing.T, mpi *library) {
 		program := mpi.compile(t, "deadlock", "-g")
-		directory := t.TempDir()
-		line := mpi.launch(2, artifact(t, "marple"), "exec", "--out", "run", program)
-		c := exec.Command(line[0], line[1:]...)
-		c.Dir = directory
-		c.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
-		require.NoError(t, c.Start())
-		var r *run.Run
-		require.Eventually(t, func() bool {
-			var err error
-			r, _, err = analysis.Recover(filepath.Join(directory, "run"), 0)
-			return err == nil && len(r.Stuck) == 2
-		}, time.Minute, 100*time.Millisecond)
-		require.NoError(t, c.Process.Signal(os.Interrupt))
-		_ = c.Wait()
-		assert.Equal(t, "MPI_Finalize", r.Stuck[0].Call)
-		assert.Equal(t, "deadlock.c:12 in main", r.Stuck[0].Site)
+		r, _ := mpi.hung(t, 2, func(r *run.Run) bool { return len(r.Stuck) == 2 && r.Stuck[0].Call == "MPI_Finalize" }, program)
+		assert.Equal(t, "deadlock.c:32 in main", r.Stuck[0].Site)
+		assert.Equal(t, []int{1}, r.Stuck[0].WaitsFor)
 		assert.Equal(t, "MPI_Recv", r.Stuck[1].Call)
-		assert.Equal(t, "deadlock.c:11 in main", r.Stuck[1].Site)
+		assert.Equal(t, "deadlock.c:31 in main", r.Stuck[1].Site)
 		assert.EqualValues(t, event.Any, r.Stuck[1].Peer)
+		assert.Equal(t, []int{0}, r.Stuck[1].WaitsFor)
 		assert.Positive(t, r.Stuck[1].SinceNs)
+		assert.True(t, r.Stuck[0].Deadlock && r.Stuck[1].Deadlock)
 	})
 }
 
+// Ranks that wait for each other are told in a circle, whatever communicator they do it on; those that exchange
+// messages are not.
+func TestDeadlocks(t *testing.T) {
+	each(t, func(t *testing.T, mpi *library) {
+		program := mpi.compile(t, "deadlock", "-g")
+		all := func(call string) func(r *run.Run) bool {
+			return func(r *run.Run) bool {
+				return len(r.Stuck) == 3 && !slices.ContainsFunc(r.Stuck, func(s run.Stuck) bool { return s.Call != call && s.Call != "MPI_Barrier" })
+			}
+		}
+		r, text := mpi.hung(t, 3, all("MPI_Recv"), program, "circle")
+		require.Equal(t, "deadlock", r.Conditions[slices.IndexFunc(r.Conditions, func(n run.Note) bool { return n.ID == "deadlock" })].ID)
+		text = strings.Join(strings.Fields(text), " ")
+		assert.Contains(t, text, "Deadlock: rank 0 waits for rank 1 in MPI_Recv at deadlock.c:22 in main, rank 1 waits for rank 2 in "+
+			"MPI_Recv at deadlock.c:22 in main, rank 2 waits for rank 0 in MPI_Recv at deadlock.c:22 in main; all of them since ")
+
+		r, text = mpi.hung(t, 3, all("MPI_Recv"), program, "barrier")
+		text = strings.Join(strings.Fields(text), " ")
+		assert.Equal(t, []int{0}, r.Stuck[2].WaitsFor)
+		assert.Contains(t, text, "Deadlock: rank 0 waits for rank 1 in MPI_Recv at deadlock.c:25 in main, rank 1 waits for rank 0 in MPI_Barrier at deadlock.c:26 in main")
+		assert.Contains(t, text, "Rank 2 was in MPI_Barrier, waiting for rank 0, at deadlock.c:26 in main")
+
+		r, _ = mpi.hung(t, 3, func(r *run.Run) bool { return function(r, "MPI_Sendrecv").Calls > 100 }, program, "exchange")
+		for _, s := range r.Stuck {
+			assert.False(t, s.Deadlock, "%+v", s)
+		}
+	})
+}
+
+// A rank is killed and the launcher lets the others go on. Open MPI's own MPI_Finalize then waits for ever, so
+// the report has to come before.
 func TestSurvivors(t *testing.T) {
 	openMPI.need(t)
 	program := openMPI.compile(t, "endings")

@@ -1,0 +1,293 @@
+package run
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"marple/analysis/callgraph"
+	"marple/analysis/event"
+	"marple/analysis/profile"
+	"marple/analysis/words"
+)
+
+// Roles that a blocking call has for others: it can give them a message, take one of theirs, or needs all members.
+const (
+	gives = 1 << iota
+	takes
+	gathers
+	fromRoot // of these: others wait for the root ...
+	toRoot   // ... or the root waits for the others
+)
+
+// blocking are the calls of which it is known whom they wait for. Collective ones are looked up without the "_c", the
+// "v" or the "w" at their ends.
+var blocking = map[string]int{
+	"MPI_Send": gives, "MPI_Bsend": gives, "MPI_Ssend": gives, "MPI_Rsend": gives,
+	"MPI_Recv": takes, "MPI_Mrecv": takes, "MPI_Probe": takes, "MPI_Mprobe": takes,
+	"MPI_Sendrecv": gives | takes, "MPI_Sendrecv_replace": gives | takes,
+	"MPI_Barrier": gathers, "MPI_Allreduce": gathers, "MPI_Allgather": gathers, "MPI_Alltoall": gathers, "MPI_Reduce_scatter": gathers,
+	"MPI_Reduce_scatter_block": gathers, "MPI_Comm_dup": gathers, "MPI_Comm_split": gathers, "MPI_Comm_create": gathers, "MPI_Finalize": gathers,
+	"MPI_Bcast": fromRoot, "MPI_Scatter": fromRoot, "MPI_Reduce": toRoot, "MPI_Gather": toRoot,
+}
+
+func roleOf(call string) int {
+	call = strings.TrimSuffix(call, "_c")
+	if role, ok := blocking[call]; ok {
+		return role
+	}
+	return blocking[strings.TrimRight(call, "vw")] & (gathers | fromRoot | toRoot)
+}
+
+// hanging is the call that a rank's thread which called MPI_Init did not come back from.
+type hanging struct {
+	callgraph.Stuck
+	own     *Stuck
+	role    int
+	members []int // of the communicator; nil if it is not known
+}
+
+// stuck are the calls that ranks were in when they ended, unless they got through MPI_Finalize, and what they waited for.
+func (b *builder) stuck(r *Run) []Stuck {
+	found := slices.SortedFunc(slices.Values(b.p.Graph.Stuck), func(x, y callgraph.Stuck) int {
+		return cmp.Or(cmp.Compare(x.Rank, y.Rank), cmp.Compare(x.Thread, y.Thread))
+	})
+	list := make([]Stuck, len(found))
+	calls := map[int]*hanging{}
+	for i, s := range found {
+		list[i] = Stuck{Rank: s.Rank, Thread: s.Thread, Call: s.Name, Site: b.stuckAt(s.Site), Peer: s.Peer, SinceNs: s.Ns, WaitedNs: max(r.WallNs, s.Ns) - s.Ns}
+		if s.Main {
+			calls[int(s.Rank)] = &hanging{s, &list[i], roleOf(s.Name), b.members(s.Comm)}
+		}
+	}
+	for _, h := range calls {
+		h.waitFor(calls)
+	}
+	b.deadlocks(r, calls)
+	return list
+}
+
+func (b *builder) stuckAt(c callgraph.Code) string {
+	if c.Offset == 0 {
+		return ""
+	}
+	frames := b.names.Site(c)
+	text := b.address(c)
+	if len(frames) > 0 && frames[0].File != "" {
+		text = place(frames[0])
+	}
+	if len(frames) > 0 && frames[0].Function != "" {
+		text += " in " + frames[0].Function
+	}
+	return text
+}
+
+// members of a communicator, as ranks in MPI_COMM_WORLD; nil if they are not known.
+func (b *builder) members(id uint64) (list []int) {
+	i := slices.IndexFunc(b.p.Comms, func(c profile.Comm) bool { return c.ID == id })
+	if i < 0 || id == 0 || b.p.Comms[i].Inter {
+		return nil
+	}
+	for _, run := range b.p.Comms[i].Members {
+		for k := range min(run.Count, uint32(b.p.World)) {
+			list = append(list, int(int64(run.First)+int64(run.Stride)*int64(k)))
+		}
+	}
+	return list
+}
+
+// waitFor finds out whom a call waits for.
+func (h *hanging) waitFor(calls map[int]*hanging) {
+	var absent []int // members that are not in this call, too
+	for _, m := range h.members {
+		if other := calls[m]; m != int(h.Rank) && (other == nil || other.Name != h.Name || other.Comm != h.Comm) {
+			absent = append(absent, m)
+		}
+	}
+	root := int(h.World)
+	switch {
+	case h.role&(gives|takes) != 0 && h.World >= 0:
+		h.own.WaitsFor = []int{root}
+	case h.role&takes != 0 && h.Peer == event.Any:
+		h.own.WaitsFor, h.own.Any = slices.DeleteFunc(slices.Clone(h.members), func(m int) bool { return m == int(h.Rank) }), true
+	case h.role&gathers != 0, h.role&(fromRoot|toRoot) != 0 && root == int(h.Rank):
+		h.own.WaitsFor = absent
+	case h.role&(fromRoot|toRoot) != 0 && slices.Contains(absent, root):
+		h.own.WaitsFor = []int{root}
+	}
+}
+
+// serves tells whether a call may be what another one waits for: then both go on.
+func (h *hanging) serves(other *hanging) bool {
+	const both = gives | takes
+	if h.role&both == both { // with whom it does the other half is not known
+		return other.role&both != 0
+	}
+	meant := h.World == other.Rank || h.Peer == event.Any
+	return meant && (h.role&gives != 0 && other.role&takes != 0 || h.role&takes != 0 && other.role&gives != 0)
+}
+
+// deadlocks marks the calls that cannot end: those that are left when all that could are taken away again and again.
+func (b *builder) deadlocks(r *Run, calls map[int]*hanging) {
+	ended := map[int]bool{}
+	for _, p := range r.PerRank {
+		ended[p.Rank] = p.Ended == endings[event.Finalized] || p.Ended == endings[event.Exited] || p.Ended == endings[event.Aborted]
+	}
+	for _, h := range calls {
+		h.own.Deadlock = len(h.own.WaitsFor) > 0
+	}
+	for again := true; again; {
+		again = false
+		for _, h := range calls {
+			hopeless := 0
+			for _, m := range h.own.WaitsFor {
+				other := calls[m]
+				if ended[m] || other != nil && other.own.Deadlock && !other.serves(h) {
+					hopeless++
+				}
+			}
+			if h.own.Deadlock && (hopeless == 0 || h.own.Any && hopeless < len(h.own.WaitsFor)) {
+				h.own.Deadlock, again = false, true
+			}
+		}
+	}
+	for _, h := range calls {
+		for _, m := range h.own.WaitsFor {
+			other := calls[m]
+			h.own.Uncertain = h.own.Uncertain || h.own.Deadlock && h.role&takes != 0 && (other != nil && other.Flying || b.underWay(m, int(h.Rank)))
+		}
+	}
+}
+
+// underWay tells whether more messages were sent by a rank to another than came in there.
+func (b *builder) underWay(from, to int) bool {
+	var sent, received uint64
+	for _, p := range b.p.Peers {
+		if int(p.Rank) == from && int(p.To) == to {
+			sent = p.Messages[event.Sent]
+		}
+		if int(p.Rank) == to && int(p.To) == from {
+			received = p.Messages[event.Received]
+		}
+	}
+	return sent > received
+}
+
+const deadlock = "deadlock"
+
+// mostStuck is how many different calls, or deadlocks, are named.
+const mostStuck = 4
+
+// hang says why ranks did not get on, as far as that is known, and then where the others were.
+func (r *Run) hang() (notes []Note) {
+	at := map[int]*Stuck{}
+	for i := range r.Stuck {
+		if s := &r.Stuck[i]; s.Deadlock {
+			at[int(s.Rank)] = s
+		}
+	}
+	next := func(s *Stuck) int {
+		for _, m := range s.WaitsFor {
+			if at[m] != nil {
+				return m
+			}
+		}
+		return s.WaitsFor[0] // has ended
+	}
+	told := map[int]bool{}
+	for i := range r.Stuck {
+		var order []int
+		s := &r.Stuck[i]
+		for rank := int(s.Rank); s != nil && s.Deadlock && !told[rank] && !slices.Contains(order, rank); s = at[rank] {
+			order = append(order, rank)
+			rank = next(s)
+			if j := slices.Index(order, rank); j >= 0 {
+				notes = append(notes, r.circle(at, order[j:], next))
+				for _, m := range order[j:] {
+					told[m] = true
+				}
+			}
+		}
+		if len(notes) == mostStuck {
+			break
+		}
+	}
+	rest := slices.DeleteFunc(slices.Clone(r.Stuck), func(s Stuck) bool { return s.Deadlock && told[int(s.Rank)] })
+	return append(notes, stuckIn(rest)...)
+}
+
+// circle says which ranks wait for each other.
+func (r *Run) circle(at map[int]*Stuck, ranks []int, next func(*Stuck) int) Note {
+	var parts []string
+	uncertain, waited := false, uint64(0)
+	for i, rank := range ranks {
+		s := at[rank]
+		uncertain, waited = uncertain || s.Uncertain, max(waited, s.SinceNs)
+		if i == mostStuck {
+			parts = append(parts, fmt.Sprintf("and so on, %d ranks in all", len(ranks)))
+		}
+		if i >= mostStuck {
+			continue
+		}
+		text := fmt.Sprintf("rank %d waits for rank %d in %s", rank, next(s), s.Call)
+		if s.Site != "" {
+			text += " at " + s.Site
+		}
+		parts = append(parts, text)
+	}
+	first := "Deadlock: "
+	if uncertain {
+		first = "A deadlock, unless messages were still under way: "
+	}
+	return Note{deadlock, fmt.Sprintf("%s%s; all of them since %s after the beginning", first, strings.Join(parts, ", "), words.Duration(float64(waited)/1e9)), uint64(len(ranks))}
+}
+
+// stuckIn says where ranks were when they ended, those in the same call together.
+func stuckIn(stuck []Stuck) (notes []Note) {
+	type call struct {
+		name, site, peer string
+	}
+	ranks, since := map[call][]int{}, map[call]uint64{}
+	var order []call
+	for _, s := range stuck {
+		c := call{s.Call, s.Site, s.whom()}
+		if ranks[c] == nil {
+			order, since[c] = append(order, c), s.SinceNs
+		}
+		since[c] = max(since[c], s.SinceNs)
+		if n := len(ranks[c]); n == 0 || ranks[c][n-1] != int(s.Rank) {
+			ranks[c] = append(ranks[c], int(s.Rank))
+		}
+	}
+	for i, c := range order {
+		if i == mostStuck {
+			notes = append(notes, Note{"stuck", fmt.Sprintf("%d other calls were not left", len(order)-mostStuck), uint64(len(order) - mostStuck)})
+			break
+		}
+		text := words.Sentence(words.Ranks(ranks[c])) + words.Plural(len(ranks[c]), " was", " were") + " in " + c.name + c.peer
+		if c.site != "" {
+			text += " at " + c.site
+		}
+		notes = append(notes, Note{"stuck", strings.TrimSuffix(text, ",") + ", since " + words.Duration(float64(since[c])/1e9) + " after the beginning", uint64(len(ranks[c]))})
+	}
+	return notes
+}
+
+// whom says in words whom a call waits for.
+func (s *Stuck) whom() string {
+	const most = 8
+	switch {
+	case s.Any:
+		return ", from any rank,"
+	case len(s.WaitsFor) > most:
+		return fmt.Sprintf(", waiting for %d ranks,", len(s.WaitsFor))
+	case len(s.WaitsFor) > 0:
+		return ", waiting for " + words.Ranks(s.WaitsFor) + ","
+	case s.Peer >= 0:
+		return fmt.Sprintf(", with rank %d of the communicator,", s.Peer)
+	case s.Peer == event.Any:
+		return ", from any rank,"
+	}
+	return ""
+}

@@ -1,0 +1,87 @@
+package run
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"marple/analysis/callgraph"
+	"marple/analysis/event"
+	"marple/analysis/profile"
+	"marple/analysis/symbol"
+)
+
+type nameless struct{}
+
+func (nameless) Function(callgraph.Code) string     { return "" }
+func (nameless) Site(callgraph.Code) []symbol.Frame { return nil }
+func (nameless) Notes(callgraph.Module) []string    { return nil }
+
+// Who cannot go on, given the calls that ranks are in and how the others ended.
+func TestDeadlocks(t *testing.T) {
+	const world, pair = 9, 8
+	in := func(rank int32, name string, peer int32) callgraph.Stuck {
+		return callgraph.Stuck{Rank: rank, Main: true, Name: name, Peer: peer, World: peer, Comm: world, Ns: 100}
+	}
+	flying := func(s callgraph.Stuck) callgraph.Stuck { s.Flying = true; return s }
+	on := func(comm uint64, s callgraph.Stuck) callgraph.Stuck { s.Comm = comm; return s }
+	sent := []profile.Peer{{Rank: 1, To: 0, Messages: [4]uint64{event.Sent: 1}}}
+	for _, c := range []struct {
+		name       string
+		calls      []callgraph.Stuck
+		peers      []profile.Peer
+		ended      map[int32]uint8
+		deadlocked []int32
+		says       string
+	}{
+		{"a circle", []callgraph.Stuck{in(0, "MPI_Recv", 1), in(1, "MPI_Recv", 0)}, nil, nil, []int32{0, 1}, "Deadlock: rank 0 waits for rank 1"},
+		{"a message under way", []callgraph.Stuck{in(0, "MPI_Recv", 1), in(1, "MPI_Recv", 0)}, sent, nil, []int32{0, 1}, "A deadlock, unless messages"},
+		{"an operation under way", []callgraph.Stuck{in(0, "MPI_Recv", 1), flying(in(1, "MPI_Recv", 0))}, nil, nil, []int32{0, 1}, "A deadlock, unless messages"},
+		{"both send", []callgraph.Stuck{in(0, "MPI_Ssend", 1), in(1, "MPI_Ssend_c", 0)}, nil, nil, []int32{0, 1}, "Deadlock: "},
+		{"a sender and its receiver", []callgraph.Stuck{in(0, "MPI_Send", 1), in(1, "MPI_Recv", 0)}, nil, nil, nil, ""},
+		{"an exchange", []callgraph.Stuck{in(0, "MPI_Sendrecv", 1), in(1, "MPI_Sendrecv", 0)}, nil, nil, nil, ""},
+		{"waiting for one that computes", []callgraph.Stuck{in(0, "MPI_Recv", 1)}, nil, nil, nil, "Rank 0 was in MPI_Recv, waiting for rank 1, since"},
+		{"waiting for one that has ended", []callgraph.Stuck{in(0, "MPI_Recv", 3)}, nil, map[int32]uint8{3: event.Exited}, []int32{0}, "Rank 0 was in MPI_Recv, waiting for rank 3, since"},
+		{"a message and a barrier", []callgraph.Stuck{in(0, "MPI_Recv", 3), in(1, "MPI_Barrier", -3), in(2, "MPI_Barrier", -3), in(3, "MPI_Barrier", -3)}, nil, nil,
+			[]int32{0, 1, 2, 3}, "Deadlock: rank 0 waits for rank 3 in MPI_Recv, rank 3 waits for rank 0 in MPI_Barrier; all"},
+		{"two orders of communicators", []callgraph.Stuck{on(pair, in(0, "MPI_Barrier", -3)), in(1, "MPI_Barrier", -3), in(2, "MPI_Barrier", -3), in(3, "MPI_Barrier", -3)}, nil, nil,
+			[]int32{0, 1, 2, 3}, "Deadlock: rank 0 waits for rank 1"},
+		{"all in one barrier", []callgraph.Stuck{in(0, "MPI_Barrier", -3), in(1, "MPI_Barrier", -3), in(2, "MPI_Barrier", -3), in(3, "MPI_Barrier", -3)}, nil, nil, nil, ""},
+		{"a root that does not come", []callgraph.Stuck{in(0, "MPI_Recv", 2), in(1, "MPI_Bcast", 0), in(2, "MPI_Bcast", 0)}, nil, nil, []int32{0, 1, 2},
+			"Deadlock: rank 0 waits for rank 2 in MPI_Recv, rank 2 waits for rank 0 in MPI_Bcast"},
+		{"any of several, one of which computes", []callgraph.Stuck{in(0, "MPI_Recv", event.Any), in(1, "MPI_Recv", 0), in(2, "MPI_Recv", 0)}, nil, nil, nil, ""},
+		{"any of several, none of which can", []callgraph.Stuck{in(0, "MPI_Probe", event.Any), in(1, "MPI_Recv", 0), in(2, "MPI_Recv", 0), in(3, "MPI_Reduce", 1)}, nil, nil,
+			[]int32{0, 1, 2, 3}, "Deadlock: rank 0 waits for rank 1"},
+		{"what a call waits for is not known", []callgraph.Stuck{in(0, "MPI_Recv", 1), in(1, "MPI_Waitall", -3)}, nil, nil, nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := &profile.Profile{World: 4, Peers: c.peers, Comms: []profile.Comm{{ID: world, Members: []event.Run{{First: 0, Stride: 1, Count: 4}}},
+				{ID: pair, Members: []event.Run{{First: 0, Stride: 1, Count: 2}}}}}
+			p.Graph.Stuck = c.calls
+			for rank := range int32(4) {
+				state := uint8(event.Running)
+				if how, ok := c.ended[rank]; ok {
+					state = how
+				}
+				p.Totals = append(p.Totals, profile.Total{Rank: rank, State: state, Wall: 150})
+			}
+			r := New(p, nameless{})
+			var deadlocked []int32
+			for _, s := range r.Stuck {
+				assert.EqualValues(t, 50, s.WaitedNs)
+				if s.Deadlock {
+					deadlocked = append(deadlocked, s.Rank)
+				}
+			}
+			assert.Equal(t, c.deadlocked, deadlocked)
+			text := ""
+			for _, n := range r.Conditions {
+				text += n.Text + "\n"
+			}
+			assert.Contains(t, text, c.says)
+			if c.deadlocked == nil {
+				assert.NotContains(t, text, "eadlock")
+			}
+		})
+	}
+}
