@@ -118,6 +118,7 @@ bench: build
 	go test -run '^$$' -bench 'Replay' -benchtime 5x ./analysis/waitstate
 	go test -run '^$$' -bench . -benchtime 100ms -count 5 ./analysis/selection/...
 	go test -run '^$$' -bench Large -count 3 ./analysis/page
+	go test -run '^$$' -bench Page -benchtime 3x -count 3 ./test/e2e
 	go test -run '^$$' -bench 'Recognizer|Feed' -count 5 ./analysis/diagnosis ./analysis/pattern
 	go test -run '^$$' -bench 'Diagnose|Find|Load' -benchtime 3x ./analysis/diagnosis
 	go test -run '^$$' -bench 'Trials' -benchtime 5x ./analysis/store  # 10,000 trials: a minute to make them

@@ -257,9 +257,9 @@
     g.scale(ratio, ratio);
     g.font = '11px system-ui, sans-serif';
     const inks = paper ? { useful: '#2f8f4e', mpi: '#c4432b', wait: '#f2b705', comp: '#0969da', text: '#000' } : Object.fromEntries(['useful', 'mpi', 'wait', 'comp', 'text'].map((c) => [c, colour(c)]));
-    const every = Math.ceil(14 / high), gap = high > 5 ? 1 : 0;
+    const gap = high > 5 ? 1 : 0, label = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((n) => n / per * high >= 14) || 14 * per;
     g.fillStyle = inks.text; g.textAlign = 'right'; g.textBaseline = 'middle';
-    for (let k = 0; k < rows; k += every) g.fillText(String(k * per), gutter - 5, k * high + high / 2);
+    for (let r = 0; r < d.ranks; r += label) g.fillText(String(r), gutter - 5, Math.max(6, Math.floor(r / per) * high + high / 2));
     g.textBaseline = 'alphabetic';
     for (let k = 0; k <= 4; k++) { g.textAlign = k === 4 ? 'right' : k ? 'center' : 'left'; g.fillText(time(Math.round(from + span * k / 4)), gutter + wide * k / 4, high * rows + 14); }
     g.save();
@@ -272,11 +272,14 @@
     } else {
       for (let k = 0; k < rows; k++) for (let c = first; c < last; c++) {
         const [useful, mpi, wait] = shares(k, c), left = Math.floor(x(c * cellNs)), w = Math.max(1, Math.floor(x((c + 1) * cellNs)) - left);
-        let y = k * high + high - gap;
+        // Stacked where there is room, else mixed.
+        let y = k * high + high - gap, sum = 0;
         for (const [ink, part] of [['useful', useful], ['mpi', mpi], ['wait', wait]]) {
-          const h = part * (high - gap);
+          if (!part) continue;
+          sum += part;
           g.fillStyle = inks[ink];
-          g.fillRect(left, y -= h, w, h);
+          if (gap) g.fillRect(left, y -= part * (high - gap), w, part * (high - gap));
+          else { g.globalAlpha = part / sum; g.fillRect(left, k * high, w, high); g.globalAlpha = 1; }
         }
       }
     }
@@ -295,7 +298,7 @@
     }
     if (o) {
       g.fillStyle = g.strokeStyle = inks.text;
-      const thick = Math.max(1, Math.min(2.5, high / 6));
+      const thick = Math.max(1.5, Math.min(2.5, high / 6));
       const parts = o.parts.filter((p) => p[1] <= from + span && p[2] >= from);
       const y = (rank) => Math.floor(rank / per) * high + high / 2;
       if (o.whole && parts.length < wide / 3) {
@@ -412,7 +415,11 @@
     const target = path !== undefined ? $('calls') : $(hash) || views[0];
     const view = target.closest('.view') || views[0];
     views.forEach((v) => v.classList.toggle('shown', v === view));
-    document.querySelectorAll('nav a').forEach((a) => { a.getAttribute('href') === '#' + view.id ? a.setAttribute('aria-current', 'page') : a.removeAttribute('aria-current'); });
+    document.querySelectorAll('nav a').forEach((a) => { if (a.getAttribute('href') !== '#' + view.id) { a.removeAttribute('aria-current'); return; }
+      a.setAttribute('aria-current', 'page');
+      const bar = a.closest('ul');
+      bar.scrollLeft = a.offsetLeft - bar.offsetLeft - (bar.clientWidth - a.offsetWidth) / 2;
+    });
     draw(view.id);
     if (view.id === 'timeline') drawLanes();
     if (path !== undefined) choose(path, false);

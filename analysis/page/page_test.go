@@ -3,7 +3,6 @@ package page
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"math"
 	"regexp"
@@ -147,47 +146,22 @@ func TestReadableWithoutScripts(t *testing.T) {
 	}
 }
 
-// large is a run with many call paths and ranks.
-func large(paths, ranks int) *run.Run {
-	r := assembly()
-	r.Ranks, r.Measured = ranks, ranks
-	first := r.PerRank[0]
-	r.PerRank = nil
-	for i := range ranks {
-		one := first
-		one.Rank = i
-		r.PerRank = append(r.PerRank, one)
-		for _, to := range []int{1, 2, 32, ranks - 1, ranks - 2, ranks - 32} {
-			r.Peers = append(r.Peers, run.Peer{Rank: i, To: (i + to) % ranks, Sent: 100, SentBytes: 1 << 20})
-		}
-	}
-	root := r.Root()
-	for i := range paths {
-		n := &run.Node{ID: fmt.Sprintf("n%d", i), Kind: "frame", Name: fmt.Sprintf("solver::level<%d>::step", i%700), Site: fmt.Sprintf("solver.cpp:%d", i), Function: "f",
-			Exclusive: run.Stat{N: uint64(ranks), Sum: uint64(1000 + i)}, Inclusive: run.Stat{N: uint64(ranks), Sum: uint64(1000 + i)}}
-		for k := range 8 {
-			n.PerRank = append(n.PerRank, run.RankTime{Rank: int32(i+k) % int32(ranks), Exclusive: uint64(i), Inclusive: uint64(i)})
-		}
-		at := root
-		for len(at.Children) > 8 {
-			at = at.Children[i%8]
-		}
-		at.Children = append(at.Children, n)
-	}
-	return r
+// large is the page of a run with many call paths and ranks.
+func large(paths, ranks int) Page {
+	return Page{Run: analysistest.Large(paths, ranks), Overview: NewOverview(analysistest.LargeLogs(ranks, 1000))}
 }
 
 func TestLargeRunsFit(t *testing.T) {
-	text := write(t, Page{Run: large(10_000, 1024)})
+	text := write(t, large(10_000, 1024))
 	assert.Less(t, len(text), 8<<20)
 	assert.Len(t, dataOf(t, text).Balance, 1024)
 }
 
 func BenchmarkLarge(b *testing.B) {
-	r := large(10_000, 1024)
+	p := large(10_000, 1024)
 	for b.Loop() {
 		var out bytes.Buffer
-		if err := Write(&out, Page{Run: r}); err != nil {
+		if err := Write(&out, p); err != nil {
 			b.Fatal(err)
 		}
 		b.ReportMetric(float64(out.Len())/1e6, "MB")

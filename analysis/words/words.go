@@ -108,17 +108,23 @@ func Ranks(ranks []int) string {
 // Width is the number of columns a text takes.
 func Width(s string) int { return utf8.RuneCountInString(s) }
 
-// Wrap breaks a text into lines of at most width columns. Words longer than that are cut.
+// mostOfWord is how many lines a word that is longer than a line may take.
+const mostOfWord = 12
+
+// Wrap breaks a text into lines of at most width columns. Words longer than that are cut, those much longer in the middle.
 func Wrap(text string, width int) []string {
 	var lines []string
 	line := ""
 	for _, word := range strings.Fields(text) {
-		for Width(word) > width {
-			if line != "" {
-				lines, line = append(lines, line), ""
+		if Width(word) > width && line != "" {
+			lines, line = append(lines, line), ""
+		}
+		if Width(word) > width {
+			runes := []rune(Fit(word, mostOfWord*width))
+			for ; len(runes) > width; runes = runes[width:] {
+				lines = append(lines, string(runes[:width]))
 			}
-			runes := []rune(word)
-			lines, word = append(lines, string(runes[:width])), string(runes[width:])
+			word = string(runes)
 		}
 		switch {
 		case line == "":
@@ -132,8 +138,12 @@ func Wrap(text string, width int) []string {
 	return append(lines, line)
 }
 
-// Fit cuts a text to width columns, with an ellipsis in the middle, since both ends matter in names.
+// Fit cuts a text to width columns, with an ellipsis in the middle, since both ends matter in names. Of what has no room
+// at all nothing is left.
 func Fit(s string, width int) string {
+	if width < 1 {
+		return ""
+	}
 	runes := []rune(s)
 	if len(runes) <= width {
 		return s
@@ -142,13 +152,16 @@ func Fit(s string, width int) string {
 	return string(runes[:head]) + "…" + string(runes[len(runes)-(width-1-head):])
 }
 
+// longest name that is looked at in parts.
+const longest = 1000
+
 // Name shortens the name of a C++ or Fortran function that is wider than width: first what is between angle
 // brackets goes, then the outer qualifiers. What is still too wide is cut in the middle.
 func Name(s string, width int) string {
 	if Width(s) <= width {
 		return s
 	}
-	s = withoutArguments(s)
+	s = withoutArguments(Fit(s, max(width, longest)))
 	for Width(s) > width {
 		_, rest, found := strings.Cut(s, "::")
 		if !found {
@@ -180,10 +193,10 @@ func withoutArguments(s string) string {
 	return b.String()
 }
 
-// Clean replaces control characters, which names from outside may contain.
+// Clean replaces control characters, which names from outside may contain, and those that change the direction of text.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == utf8.RuneError {
+		if unicode.In(r, unicode.Cc, unicode.Bidi_Control, unicode.Zl, unicode.Zp) || r == utf8.RuneError {
 			return '·'
 		}
 		return r

@@ -16,7 +16,7 @@ import (
 
 // browser is a headless Chromium, spoken to through its debugging pipe: messages of JSON, each ended by a zero.
 type browser struct {
-	t       *testing.T
+	t       testing.TB
 	in      *os.File
 	out     *bufio.Reader
 	next    int
@@ -35,7 +35,7 @@ type message struct {
 	Error  json.RawMessage `json:"error"`
 }
 
-func openBrowser(t *testing.T, arguments ...string) *browser {
+func openBrowser(t testing.TB, arguments ...string) *browser {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
 	if err != nil {

@@ -89,7 +89,7 @@ func artifact(t *testing.T, name string) string {
 }
 
 // missing skips a test for what is not installed; a machine that calls itself CI has to have it.
-func missing(t *testing.T, what string) {
+func missing(t testing.TB, what string) {
 	t.Helper()
 	if os.Getenv("CI") == "1" {
 		t.Fatalf("%s is not installed, and CI=1", what)

@@ -13,6 +13,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"marple/analysis/analysistest"
+	"marple/analysis/page"
 )
 
 // The page of a measured run, in a real browser: every view is opened with the mouse and used with keys.
@@ -196,4 +199,35 @@ func TestServe(t *testing.T) {
 
 	require.NoError(t, server.Process.Signal(os.Interrupt))
 	assert.NoError(t, server.Wait())
+}
+
+// The page of a run with 10,000 call paths on 1,024 ranks, in a real browser: how large it is, how long it takes until it
+// can be read, and until the views that are drawn from its data are there.
+func BenchmarkPage(b *testing.B) {
+	p := page.Page{Run: analysistest.Large(10_000, 1024), Overview: page.NewOverview(analysistest.LargeLogs(1024, 1000))}
+	for i := range 20_000 {
+		p.Events = append(p.Events, page.Event{Rank: i % 1024, Start: int64(i) * 40_000, Ns: 500_000, Name: "MPI_Recv", Peer: i % 7, Bytes: 4096})
+	}
+	file := filepath.Join(b.TempDir(), "large.html")
+	out, err := os.Create(file)
+	require.NoError(b, err)
+	require.NoError(b, page.Write(out, p))
+	size, err := out.Seek(0, io.SeekCurrent)
+	require.NoError(b, err)
+	require.NoError(b, out.Close())
+	w := openBrowser(b)
+	sums := map[string]float64{}
+	for b.Loop() {
+		w.open("file://" + file)
+		sums["load"] += w.do(`performance.getEntriesByType('navigation')[0].loadEventEnd`).(float64)
+		for _, view := range []string{"calls", "ranks", "messages", "timeline"} {
+			sums[view] += w.do(`new Promise(done => { const began = performance.now(); addEventListener('hashchange', () => requestAnimationFrame(() => setTimeout(() => done(performance.now() - began))), { once: true }); location.hash = '#%s' })`, view).(float64)
+		}
+	}
+	for name, ms := range sums {
+		b.ReportMetric(ms/float64(b.N), name+"-ms")
+	}
+	b.ReportMetric(float64(size)/1e6, "MB")
+	w.screenshot("large")
+	require.Empty(b, w.errors)
 }
