@@ -92,7 +92,7 @@ bool mrl_paths_begin(struct mrl_thread *t)
     if (p) {
         /* Another thread's stack may be smaller: what was remembered must not be looked at. */
         for (uint32_t i = 0; i < 2 * MRL_PATHS; i++)
-            p->paths[i].key = 0;
+            p->paths[i].key = p->branches[i / 2].key = 0;
     } else {
         /* A frame costs one word, its return address; where frame pointers are used two. */
         size_t words = limit > 1 ? 2 * limit + 8 : 0, each = words * sizeof(struct mrl_stacked);
@@ -352,6 +352,77 @@ uint32_t mrl_path_trail(struct mrl_thread *t, const struct mrl_trail *trail, boo
     return place;
 }
 
+static uint64_t key_of(const struct mrl_paths *p, uint64_t event, uintptr_t pc)
+{
+    return (pc & p->code_mask) | event << 48;
+}
+
+/* The stack has the words: they were read below frames that are there as long as the stack pointer is the same. */
+static struct mrl_path *branched_place(struct mrl_paths *p, const struct mrl_branch *b, const void *name)
+{
+    uint64_t x = b->key ^ (uintptr_t)name << 12;
+    for (unsigned i = 0; i < MRL_BRANCHES && b->at[i]; i++)
+        x = (x ^ x >> 29 ^ *(const uintptr_t *)(b->sp + b->at[i])) * UINT64_C(0x9e3779b97f4a7c15);
+    return &p->paths[(x >> (64 - MRL_PATHS_BITS)) * 2];
+}
+
+static struct mrl_branch *branch_of(struct mrl_paths *p, uint64_t event, const void *name, struct mrl_caller c)
+{
+    return &p->branches[(mrl_path_place(p, event, name, c.pc, c.sp) - p->paths) / 2];
+}
+
+static bool leads(const struct mrl_paths *p, const struct mrl_branch *b, uint64_t event, struct mrl_caller c)
+{
+    return b->key == key_of(p, event, c.pc) && b->sp == c.sp && b->at[0];
+}
+
+const struct mrl_path *mrl_path_branched(const struct mrl_thread *t, uint64_t event, const void *name, struct mrl_caller caller)
+{
+    const struct mrl_branch *b = branch_of(t->paths, event, name, caller);
+    return leads(t->paths, b, event, caller) ? mrl_path_at(t, branched_place(t->paths, b, name), event, name, caller) : NULL;
+}
+
+/* Of a walk that is to be driven out by one that begins alike: notes the innermost word in which they differ. */
+static bool branch_off(struct mrl_paths *p, struct mrl_branch *b, const struct mrl_path *path, uint64_t event, struct mrl_caller c)
+{
+    if (path->key != key_of(p, event, c.pc) || path->sp != c.sp || path->mark != p->mark)
+        return false;
+    if (!leads(p, b, event, c))
+        *b = (struct mrl_branch){.key = path->key, .sp = c.sp};
+    for (const struct mrl_stacked *word = path->words; word < path->words + path->count; word++) {
+        if (*(const uintptr_t *)(c.sp + word->at) == word->value || word->at > UINT32_MAX)
+            continue;
+        for (unsigned i = 0; i < MRL_BRANCHES; i++) {
+            if (b->at[i] == word->at)
+                return false;
+            if (!b->at[i]) {
+                b->at[i] = (uint32_t)word->at;
+                return true;
+            }
+        }
+        return false;
+    }
+    return false;
+}
+
+/* Where a walk is to be remembered. */
+static struct mrl_path *take_place(struct mrl_thread *t, uint64_t event, const void *name, struct mrl_caller caller)
+{
+    struct mrl_paths *p = t->paths;
+    struct mrl_path *pair = mrl_path_place(p, event, name, caller.pc, caller.sp);
+    struct mrl_branch *b = branch_of(p, event, name, caller);
+    if (p->stack_mask) {
+        if (leads(p, b, event, caller))
+            pair = branched_place(p, b, name);
+        if (branch_off(p, b, pair + p->older[(pair - p->paths) / 2], event, caller))
+            pair = branched_place(p, b, name);
+    }
+    uint8_t *older = &p->older[(pair - p->paths) / 2];
+    pair += *older;
+    *older = !*older;
+    return pair;
+}
+
 MRL_COLD struct mrl_path *mrl_path_walk(struct mrl_thread *t, uint64_t event, const void *name, struct mrl_caller caller,
                                         const struct mrl_node *leaf)
 {
@@ -362,10 +433,7 @@ MRL_COLD struct mrl_path *mrl_path_walk(struct mrl_thread *t, uint64_t event, co
     struct mrl_frame site = {0};
     struct mrl_node made = *leaf;
     struct mrl_beginning *beginning = NULL;
-    struct mrl_path *path = mrl_path_place(p, event, name, caller.pc, caller.sp);
-    uint8_t *older = &p->older[(path - p->paths) / 2];
-    path += *older;
-    *older = !*older;
+    struct mrl_path *path = take_place(t, event, name, caller);
     path->key = 0;
     path->sp = caller.sp & p->stack_mask;
     path->where = t->where | (uint64_t)atomic_load_explicit(&mrl_generation, memory_order_relaxed) << 32;
@@ -394,7 +462,7 @@ MRL_COLD struct mrl_path *mrl_path_walk(struct mrl_thread *t, uint64_t event, co
     path->fp = caller.fp;
     path->fp_mask = p->walk.used_fp ? UINTPTR_MAX : 0;
     if (!p->walk.loose)
-        path->key = (caller.pc & p->code_mask) | event << 48;
+        path->key = key_of(p, event, caller.pc);
     if (mrl.counters)
         mrl_counters_resume(t);
     mrl_own(t, begin);

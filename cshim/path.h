@@ -60,6 +60,19 @@ _Static_assert(sizeof(struct mrl_beginning) == 2 * sizeof(struct mrl_path), "whi
 #define MRL_PATHS_BITS 8 /* 2^8 pairs of places; a walk that finds both of its places taken replaces the older */
 #define MRL_PATHS (1u << MRL_PATHS_BITS)
 
+/*
+ * A function that wraps MPI's is called from many places at one depth of the stack. All that begins alike competes for one
+ * pair of places; so where walks have driven each other out, what they differed in, mostly a return address,
+ * takes part in the choice of another pair.
+ */
+#define MRL_BRANCHES 4u /* such words */
+
+struct mrl_branch {
+    uint64_t key; /* the walks', and what they began with; 0: none */
+    uintptr_t sp;
+    uint32_t at[MRL_BRANCHES]; /* bytes above the stack pointer, 0: no more */
+};
+
 struct mrl_frame;
 
 /* One thread's. Private memory: nothing in it is of use to a reader. */
@@ -72,6 +85,7 @@ struct mrl_paths {
     _Alignas(64) struct mrl_path paths[2 * MRL_PATHS];
     struct mrl_beginning beginnings[2 * MRL_PATHS];
     uint8_t older[MRL_PATHS]; /* of each pair: the one to replace */
+    struct mrl_branch branches[MRL_PATHS];
     struct mrl_anchor anchors[MRL_DEPTH][MRL_ANCHORS]; /* of what is open */
     uint64_t marks[MRL_DEPTH];
     const void *functions[MRL_DEPTH]; /* NULL for regions and methods */
@@ -136,16 +150,27 @@ mrl_path_holds(const struct mrl_thread *t, const struct mrl_path *path, uint64_t
     return likely(!changed);
 }
 
-/* The remembered walk of a region, function or method that begins, or NULL. */
+/* The one of a pair of places that holds such a walk, or NULL. */
+static inline const struct mrl_path *
+mrl_path_at(const struct mrl_thread *t, const struct mrl_path *path, uint64_t event, const void *name, struct mrl_caller c)
+{
+    const struct mrl_paths *p = t->paths;
+    for (int place = 0; place < 2; place++, path++)
+        if (mrl_path_holds(t, path, event, c.pc, c.sp, c.fp) &&
+            (event < MRL_EVENT_FUNCTION || p->beginnings[path - p->paths].name == name))
+            return path;
+    return NULL;
+}
+
+/* A walk that competes with others, or NULL. */
+const struct mrl_path *mrl_path_branched(const struct mrl_thread *t, uint64_t event, const void *name, struct mrl_caller caller);
+
+/* The remembered walk of an event, or NULL. */
 static inline const struct mrl_path *
 mrl_path_remembered(struct mrl_thread *t, uint64_t event, const void *name, struct mrl_caller c)
 {
-    struct mrl_paths *p = t->paths;
-    const struct mrl_path *path = mrl_path_place(p, event, name, c.pc, c.sp);
-    for (int place = 0; place < 2; place++, path++)
-        if (mrl_path_holds(t, path, event, c.pc, c.sp, c.fp) && p->beginnings[path - p->paths].name == name)
-            return path;
-    return NULL;
+    const struct mrl_path *path = mrl_path_at(t, mrl_path_place(t->paths, event, name, c.pc, c.sp), event, name, c);
+    return likely(path != NULL) ? path : mrl_path_branched(t, event, name, c);
 }
 
 static inline const struct mrl_beginning *mrl_beginning_of(const struct mrl_thread *t, const struct mrl_path *path)

@@ -5,12 +5,13 @@
 
 static __attribute__((noinline)) uint32_t second_place(struct mrl_thread *t, enum mrl_function_id f, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-    const struct mrl_path *path = mrl_path_place(t->paths, f, NULL, pc, sp) + 1;
-    if (likely(mrl_path_holds(t, path, f, pc, sp, fp)))
+    struct mrl_caller caller = {pc, sp, fp};
+    const struct mrl_path *path = mrl_path_remembered(t, f, NULL, caller);
+    if (likely(path != NULL))
         return path->node;
     const struct mrl_function_fact *fact = &mrl_function_facts[f];
     struct mrl_node leaf = {.kind = MRL_NODE_MPI, .name = mrl_string(fact->name, 64), .op = fact->op, .flags = fact->flags};
-    return mrl_path_walk(t, f, NULL, (struct mrl_caller){pc, sp, fp}, &leaf)->node;
+    return mrl_path_walk(t, f, NULL, caller, &leaf)->node;
 }
 
 /* What runs at each MPI call is this first half alone. */

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"marple/analysis/run"
+	"marple/analysis/words"
 )
 
 // A step of a path is a function, a region in brackets, or a function in parentheses that is inlined into the
@@ -293,7 +294,7 @@ func TestPathsWithoutTables(t *testing.T) {
 		want += p.calls
 	}
 	assert.Equal(t, want, calls)
-	assert.Contains(t, fmt.Sprint(r.NotSeen), fmt.Sprintf("the callers of %d MPI calls could not be found", 2*(want+1))) // MPI_Finalize
+	assert.Contains(t, fmt.Sprint(r.NotSeen), "the callers of "+words.Number(2*(want+1))+" MPI calls could not be found") // MPI_Finalize
 }
 
 func TestPathsOfInlinedFunctions(t *testing.T) {
@@ -363,6 +364,13 @@ func TestPathsAndRegions(t *testing.T) {
 			program := mpi.build(t, mpi.cc, paths("regions.c"), "-g", flag, "-ldl")
 			comparePaths(t, expectedPaths(t, paths("regions.c")), mpi.paths(t, 2, []string{program}))
 		})
+	}
+}
+
+func TestPathsThroughAWrapper(t *testing.T) {
+	mpich.need(t)
+	for _, flag := range []string{"-O0", "-O2"} {
+		comparePaths(t, expectedPaths(t, paths("wrapped.c")), mpich.paths(t, 2, []string{mpich.build(t, mpich.cc, paths("wrapped.c"), "-g", flag)}))
 	}
 }
 

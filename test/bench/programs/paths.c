@@ -1,10 +1,10 @@
 /*
  * Nanoseconds per MPI_Iprobe at the end of a chain of calls: thread CPU time, the best of several rounds.
  *
- *     paths DEPTH hit|miss [ROUNDS [CALLS-PER-ROUND]]
+ *     paths DEPTH hit|wrap|miss [ROUNDS [CALLS-PER-ROUND]]
  *
- * hit calls from one place of the stack all the time, miss from another one each time, so that nothing that
- * was remembered of an earlier call holds. The number of functions above MPI_Iprobe is DEPTH, main included.
+ * hit calls from one place of the stack all the time, wrap through a function that is called from 16 places in turn, miss from
+ * another place of the stack each time, so that nothing that was remembered of an earlier call holds. The number of functions above MPI_Iprobe is DEPTH, main included.
  */
 #define _GNU_SOURCE
 #include <alloca.h>
@@ -23,7 +23,7 @@ static double now(void)
 }
 
 static int rounds = 15, calls = 50000;
-static int miss;
+static int miss, wrap;
 static double best = 1e30;
 
 static __attribute__((noinline)) void call(void)
@@ -40,6 +40,12 @@ static __attribute__((noinline)) void shifted(int i)
     call();
 }
 
+#define CALL call(); __asm__ volatile("");
+static __attribute__((noinline)) void sixteen(void)
+{
+    CALL CALL CALL CALL CALL CALL CALL CALL CALL CALL CALL CALL CALL CALL CALL CALL
+}
+
 static __attribute__((noinline)) void measure(void)
 {
     for (int r = 0; r < rounds; r++) {
@@ -47,6 +53,9 @@ static __attribute__((noinline)) void measure(void)
         if (miss)
             for (int i = 0; i < calls; i++)
                 shifted(i);
+        else if (wrap)
+            for (int i = 0; i < calls; i += 16)
+                sixteen();
         else
             for (int i = 0; i < calls; i++)
                 call();
@@ -80,13 +89,14 @@ int main(int argc, char **argv)
     cpu_set_t one;
     int depth = argc > 1 ? atoi(argv[1]) : 8;
     miss = argc > 2 && strcmp(argv[2], "miss") == 0;
+    wrap = argc > 2 && strcmp(argv[2], "wrap") == 0;
     rounds = argc > 3 ? atoi(argv[3]) : rounds;
     calls = argc > 4 ? atoi(argv[4]) : calls;
     MPI_Init(&argc, &argv);
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
     sched_setaffinity(0, sizeof one, &one);
-    down(depth - 3 - miss); /* main, measure, call and shifted count too */
+    down(depth - 3 - miss - wrap); /* main, measure, call, and shifted or sixteen count too */
     printf("%.2f\n", best);
     MPI_Finalize();
     return 0;
