@@ -8,9 +8,9 @@ chromium pkg-config environment-modules lua5.3 mandoc zsh fish
 clang binutils llvm libclang-rt-14-dev valgrind util-linux python3-mpi4py mplrs tree-ppuzzle libpapi-dev castxml libleveldb-dev libxerces-c-dev
 libopen-trace-format2-dev otf2-tools postgresql"
 
-# Another reader of Parquet files, to compare with.
-if command -v npm >/dev/null && ! [ -d build/node/node_modules/hyparquet ]; then
-    npm install --silent --no-audit --no-fund --prefix build/node hyparquet@1.31.5 >/dev/null 2>&1
+# Other readers of Parquet files, and of profiles, to compare with.
+if command -v npm >/dev/null && ! [ -d build/node/node_modules/speedscope ]; then
+    npm install --silent --no-audit --no-fund --prefix build/node hyparquet@1.31.5 speedscope@1.25.0 >/dev/null 2>&1
 fi
 
 missing=

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"encoding/base64"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -75,6 +77,58 @@ func TestExports(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, list)
 	})
+}
+
+// speedscope itself, which test/setup.sh installs where it can, opens what it says it opens, and shows the time of a function.
+func TestExportsInSpeedscope(t *testing.T) {
+	application := filepath.Join(top, "build", "node", "node_modules", "speedscope", "dist", "release", "index.html")
+	if _, err := os.Stat(application); err != nil {
+		t.Skip("speedscope is not installed")
+	}
+	c := command{directory: t.TempDir()}
+	got := c.run(t, mock.tool("mpirun"), "-n", "2", "--virtual", artifact(t, "marple"), "exec", "--clock", "external", "--trace", "10", "--out", "run", "--report", "none",
+		mock.compile(t, "waits"), "late-sender", "200")
+	require.Zero(t, got.code, got.stderr)
+	r, err := run.Read(filepath.Join(c.directory, "run"))
+	require.NoError(t, err)
+	of := map[int32]uint64{} // time of MPI_Recv by rank
+	for _, root := range r.CallGraph {
+		root.Walk(func(n *run.Node, _ int) bool {
+			for _, s := range n.PerRank {
+				if n.Name == "MPI_Recv" {
+					of[s.Rank] += s.Exclusive
+				}
+			}
+			return true
+		})
+	}
+	require.NotZero(t, of[0])
+	b := openBrowser(t, "--enable-unsafe-swiftshader")
+	for _, x := range []struct {
+		format, file string
+		ns           uint64
+	}{{"speedscope", "run.speedscope.json", of[0]}, {"pprof", "run.pb.gz", of[0] + of[1]}, {"chrome", "run.trace.json", of[0]}} {
+		got := c.run(t, artifact(t, "marple"), "export", "--to", x.format, "-o", x.file, "run")
+		require.Zero(t, got.code, got.stderr)
+		data, err := os.ReadFile(filepath.Join(c.directory, x.file))
+		require.NoError(t, err)
+		load := filepath.Join(c.directory, x.format+".js")
+		text := fmt.Sprintf("speedscope.loadFileFromBase64(%q, %q)", x.file, base64.StdEncoding.EncodeToString(data))
+		require.NoError(t, os.WriteFile(load, []byte(text), 0o666))
+		b.open("about:blank")
+		b.open("file://" + application + "#localProfilePath=" + load)
+		table := b.do(`(async () => { for (let i = 0; i < 200; i++) {
+			const view = [...document.querySelectorAll('div')].find(x => !x.children.length && x.textContent === 'Sandwich') || [...document.querySelectorAll('div')].find(x => x.textContent.endsWith('Sandwich') && x.textContent.length < 12)
+			if (view) view.click()
+			if (document.body.innerText.includes('Symbol Name') && document.body.innerText.includes('MPI_Recv')) break
+			await new Promise(done => setTimeout(done, 50))
+		} return document.body.innerText })()`)
+		shown := fmt.Sprintf("%.2fms", float64(x.ns)/1e6)
+		if x.ns >= 1e9 {
+			shown = fmt.Sprintf("%.2fs", float64(x.ns)/1e9)
+		}
+		assert.Regexp(t, regexp.QuoteMeta(shown)+` \([<>]?[\d.]+%\)\s+MPI_Recv\b`, table, x.format)
+	}
 }
 
 // otf2 is what the tests of OTF2 need.
