@@ -29,7 +29,7 @@ struct mrl_abi {
     uint8_t handle_bytes; /* in an array */
     uint8_t status_bytes, source_at, tag_at, error_at;
     enum mrl_count_at count_at;
-    int any_source, any_tag, proc_null, root, undefined;
+    int any_source, any_tag, proc_null, root, undefined, err_truncate;
     intptr_t status_ignore, in_place;
     mrl_word comm_world, comm_self, comm_null, request_null, byte, errors_return;
     /* What operations complete at once share: one handle, or some of its bits. */

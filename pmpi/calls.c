@@ -75,6 +75,12 @@ MRL_COLD uint64_t mrl_write_more(struct mrl_thread *t, const struct mrl_call *c,
     return at + 1;
 }
 
+MRL_COLD bool mrl_cut_off(int rc)
+{
+    int class = rc;
+    return (!mrl_pmpi.Error_class || !mrl_pmpi.Error_class(rc, &class)) && class == mrl_abi.err_truncate;
+}
+
 /* A call that returned an error: nothing it was given can be trusted, so only its time is recorded. */
 MRL_COLD int mrl_failed(struct mrl_thread *t, enum mrl_function_id f, struct mrl_caller caller, uint64_t start, uint64_t end, int rc)
 {

@@ -155,7 +155,7 @@ func (b *builder) event(e *event.Logged) {
 	case event.LogCall:
 		b.add(e.Start, e.Duration, e.Path, event.AtCall(e.Path))
 		b.r.Calls[b.call].Stays = stays[b.places.Call(e.Path).Op]
-		if !e.Failed() {
+		if !e.Failed() || e.Peer != event.NoPeer { // of a message that was longer than the room for it
 			b.logged(e)
 		}
 	case event.LogEnter:

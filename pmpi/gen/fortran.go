@@ -152,12 +152,12 @@ func fortranWrapper(f Function) string {
 	b.WriteString("    uint64_t start = mrl_start(t);\n    " + now + "\n")
 	fmt.Fprintf(&b, "    call(%s);\n", strings.Join(passed, ", "))
 	b.WriteString("    uint64_t end = mrl_stop(t, start);\n    int rc = f_ierror ? *(const int *)f_ierror : 0;\n")
-	b.WriteString("    if (unlikely(rc)) {\n")
+	b.WriteString(s.fails())
 	if failed != "" {
 		b.WriteString("        " + failed + "\n")
 	}
 	fmt.Fprintf(&b, "        mrl_failed(t, MRL_FN_%s, caller, start, end, rc);\n        return;\n    }\n", f.Name)
-	fmt.Fprintf(&b, "    struct mrl_call c = {.start = start, .end = end, .peer = MRL_NO_PEER, .path = mrl_path(t, MRL_FN_%s, caller)};\n", f.Name)
+	fmt.Fprintf(&b, "    struct mrl_call c = {.start = start, .end = end, .peer = MRL_NO_PEER, .path = mrl_path(t, MRL_FN_%s, caller)%s};\n", f.Name, s.flags())
 	if after != "" {
 		b.WriteString("    mrl_check_caches(t);\n" + views(f, after+write, done) + strings.TrimPrefix(strings.ReplaceAll(after, "\n    ", "\n"), "\n") + "\n")
 	} else {

@@ -16,6 +16,7 @@ type shape struct {
 	before, after string
 	write         string
 	failed        string // when the call has failed
+	receives      bool   // a message, even if it fails for want of room for all of it
 }
 
 const (
@@ -62,11 +63,11 @@ var shapes = map[string]shape{
 	"bsend": {op: "BSEND", after: sent + "$startsend"},
 	"ssend": {op: "SSEND", after: sent + "$startsend"},
 	"rsend": {op: "RSEND", after: sent + "$startsend"},
-	"recv":  {op: "RECV", before: ours, after: "\n        c.comm = mrl_comm(t, comm);" + received},
+	"recv":  {op: "RECV", receives: true, before: ours, after: "\n        c.comm = mrl_comm(t, comm);" + received},
 	"irecv": {op: "RECV", start: Immediate, after: posted + follow("RECV", "mrl_bytes(t, count, datatype, $wide)")},
 	"recv_init": {op: "RECV", start: Persistent, after: posted +
 		follow("RECV", "mrl_bytes(t, count, datatype, $wide)")},
-	"mrecv": {op: "RECV", before: ours + "\n    " + holdMsg, after: takeMsg + received + "\n        mrl_request_drop(held);"},
+	"mrecv": {op: "RECV", receives: true, before: ours + "\n    " + holdMsg, after: takeMsg + received + "\n        mrl_request_drop(held);"},
 	"imrecv": {op: "RECV", start: Immediate, before: holdMsg, after: `
         if (held) {
             c.comm = held->comm;
@@ -74,10 +75,10 @@ var shapes = map[string]shape{
             c.tag = held->tag;
             mrl_request_drop(held);
         }` + follow("RECV", "mrl_bytes(t, count, datatype, $wide)")},
-	"sendrecv": {op: "SENDRECV", before: ours,
+	"sendrecv": {op: "SENDRECV", receives: true, before: ours,
 		after: strings.ReplaceAll(twoWay, "$sent", "mrl_bytes(t, sendcount, sendtype, $wide)"),
 		write: "at = mrl_write_received(t, status, &c, at);"},
-	"sendrecv_replace": {op: "SENDRECV", before: ours,
+	"sendrecv_replace": {op: "SENDRECV", receives: true, before: ours,
 		after: strings.ReplaceAll(twoWay, "$sent", "mrl_bytes(t, count, datatype, $wide)"),
 		write: "at = mrl_write_received(t, status, &c, at);"},
 	"isendrecv": {op: "SENDRECV", start: Immediate,
@@ -234,6 +235,21 @@ func calling(f Function, caller string) string {
 	return fmt.Sprintf("mrl_calling(t, MRL_FN_%s, %s, start, %s, %s);", f.Name, caller, peer, comm)
 }
 
+// fails begins what is done when a call has failed, and flags what is noted of one that goes on in spite of it.
+func (s shape) fails() string {
+	if s.receives {
+		return "    bool cut = unlikely(rc) && mrl_cut_off(rc);\n    if (unlikely(rc && !cut)) {\n"
+	}
+	return "    if (unlikely(rc)) {\n"
+}
+
+func (s shape) flags() string {
+	if s.receives {
+		return ", .flags = cut ? MRL_FAILED : 0"
+	}
+	return ""
+}
+
 func wrapper(f Function) string {
 	s := shapes[f.Shape]
 	declared := make([]string, len(f.Params))
@@ -251,12 +267,12 @@ func wrapper(f Function) string {
 	b.WriteString("    uint64_t start = mrl_start(t);\n    " + calling(f, "MRL_CALLER") + "\n")
 	b.WriteString("    int rc = " + call + ";\n")
 	b.WriteString("    uint64_t end = mrl_stop(t, start);\n")
-	b.WriteString("    if (unlikely(rc)) {\n")
+	b.WriteString(s.fails())
 	if s.failed != "" {
 		b.WriteString("        " + s.failed + "\n")
 	}
 	fmt.Fprintf(&b, "        return mrl_failed(t, MRL_FN_%s, MRL_CALLER, start, end, rc);\n    }\n", f.Name)
-	fmt.Fprintf(&b, "    struct mrl_call c = {.start = start, .end = end, .peer = MRL_NO_PEER, .path = mrl_path(t, MRL_FN_%s, MRL_CALLER)};\n", f.Name)
+	fmt.Fprintf(&b, "    struct mrl_call c = {.start = start, .end = end, .peer = MRL_NO_PEER, .path = mrl_path(t, MRL_FN_%s, MRL_CALLER)%s};\n", f.Name, s.flags())
 	if s.after != "" {
 		b.WriteString("    mrl_check_caches(t);" + strings.ReplaceAll(s.after, "\n    ", "\n") + "\n")
 	}

@@ -131,6 +131,7 @@ int main(int argc, char **argv)
     FACT("MPI_PROC_NULL", MPI_PROC_NULL, mrl_abi.proc_null);
     FACT("MPI_ROOT", MPI_ROOT, mrl_abi.root);
     FACT("MPI_UNDEFINED", MPI_UNDEFINED, mrl_abi.undefined);
+    FACT("MPI_ERR_TRUNCATE", MPI_ERR_TRUNCATE, mrl_abi.err_truncate);
     FACT("MPI_STATUS_IGNORE", (intptr_t)MPI_STATUS_IGNORE, mrl_abi.status_ignore);
     FACT("MPI_STATUSES_IGNORE", (intptr_t)MPI_STATUSES_IGNORE, mrl_abi.status_ignore);
     FACT("MPI_IN_PLACE", (intptr_t)MPI_IN_PLACE, mrl_abi.in_place);

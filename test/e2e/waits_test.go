@@ -165,6 +165,28 @@ func TestTrace(t *testing.T) {
 	}
 }
 
+// A message that is cut off has been received: what comes behind it on the same way is matched with its own.
+func TestWaitsForTruncatedMessages(t *testing.T) {
+	each(t, func(t *testing.T, mpi *library) {
+		program := mpi.compile(t, "truncate")
+		for _, arguments := range [][]string{{"100"}, {"100", "any"}} {
+			r, end := mpi.measured(t, command{}, 2, append([]string{program}, arguments...))
+			require.Zero(t, end.code, end.stderr)
+			require.Equal(t, "truncated\n", end.stdout)
+			require.NotNil(t, r.Waits)
+			assert.Empty(t, r.NotSeen)
+			assert.EqualValues(t, 3, function(r, "MPI_Recv").Fails)
+			instances := uint64(0)
+			for _, s := range r.Waits.Sites {
+				if s.Pattern == "late-sender" && s.Longest > 50e6 && strings.Contains(s.Where, "truncate.c:29") {
+					instances += s.Instances
+				}
+			}
+			assert.NotZero(t, instances, "%+v", r.Waits.Sites)
+		}
+	})
+}
+
 // With real libraries, against the program's own timestamps.
 func TestWaitsOnTwoRanks(t *testing.T) {
 	for _, mpi := range libraries[:2] {
