@@ -68,12 +68,40 @@ struct reading {
     }
 };
 
-/* This process's rank, and how many there are: the run's, or the launcher's if it is not measured. */
+/* What MPI says of MPI_COMM_WORLD, as long as it can be asked; whichever library it is, as there is no mpi.h here. */
+inline bool ask_mpi(int &rank, int &ranks)
+{
+    auto function = [](const char *name) { return dlsym(RTLD_DEFAULT, name); };
+    auto initialized = reinterpret_cast<int (*)(int *)>(function("PMPI_Initialized"));
+    auto finalized = reinterpret_cast<int (*)(int *)>(function("PMPI_Finalized"));
+    auto ask_rank = reinterpret_cast<int (*)(void *, int *)>(function("PMPI_Comm_rank"));
+    auto ask_size = reinterpret_cast<int (*)(void *, int *)>(function("PMPI_Comm_size"));
+    int begun = 0, over = 0;
+    if (!initialized || !finalized || !ask_rank || !ask_size || initialized(&begun) || finalized(&over) || !begun || over)
+        return false;
+    void *world = function("ompi_mpi_comm_world");
+    if (!world) { /* a number: the standard ABI's, or MPICH's */
+        Dl_info where;
+        bool standard = dladdr(reinterpret_cast<void *>(ask_rank), &where) && where.dli_fname && std::strstr(where.dli_fname, "libmpi_abi");
+        world = reinterpret_cast<void *>(static_cast<std::uintptr_t>(standard ? 0x101 : 0x44000000));
+    }
+    return ask_rank(world, &rank) == 0 && ask_size(world, &ranks) == 0;
+}
+
+/* This process's rank, and how many there are: the run's, or if it is not measured MPI's, or the launcher's. */
 inline std::pair<long, long> place()
 {
+    static std::atomic<long> known_rank{0}, known_ranks{0}; /* for when MPI is over */
     marple_totals totals;
+    int rank = 0, ranks = 0;
     if (marple_read_totals(&totals))
         return {totals.rank, totals.ranks};
+    if (ask_mpi(rank, ranks)) {
+        known_rank = rank;
+        known_ranks = ranks;
+    }
+    if (known_ranks > 0)
+        return {known_rank, known_ranks};
     static const char *const launchers[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"PMI_RANK", "PMI_SIZE"},
                                                {"SLURM_PROCID", "SLURM_NTASKS"}};
     for (auto &names : launchers)
@@ -944,6 +972,7 @@ class Mastermind : public classic::gov::cca::Component, public Performance::Moni
 public:
     void setServices(classic::gov::cca::Services *services) override
     {
+        place(); /* while MPI can be asked */
         if (services) {
             services->addProvidesPort(static_cast<Performance::Monitor *>(this), "MonitorPort", "Performance.Monitor");
             services->addProvidesPort(static_cast<Performance::PerfParam *>(this), "PerfParamPort", "Performance.PerfParam");

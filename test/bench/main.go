@@ -72,6 +72,9 @@ func main() {
 	if part("proxies") {
 		b.proxies()
 	}
+	if part("monitors") {
+		b.monitors()
+	}
 	if part("merge") {
 		mergeLevels()
 	}

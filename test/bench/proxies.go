@@ -85,6 +85,36 @@ func (b bench) proxies() {
 		float64(raw)/calls, float64(stored)/calls, run.InvocationsFile)
 }
 
+// monitors prints what the ports of the Mastermind and of TAU's component take, with Marple and without.
+func (b bench) monitors() {
+	b.compile("g++", "monitor.cpp", "monitor", "-std=c++17", "-I"+filepath.Join("cshim", "include"), "-I"+filepath.Join("test", "cca", "include"))
+	out := filepath.Join(b.work, "run")
+	variants := [][]string{nil, {"LD_PRELOAD=" + filepath.Join(b.build, "libmarple.so"), "MARPLE_OUT=" + out}}
+	const rounds = 7
+	var names []string
+	times := [2]map[string][]float64{{}, {}}
+	for round := range rounds {
+		for v, env := range variants {
+			check(os.RemoveAll(out))
+			lines := bufio.NewScanner(strings.NewReader(b.output(env, filepath.Join(b.work, "monitor"))))
+			for lines.Scan() {
+				var name string
+				var ns float64
+				fmt.Sscan(lines.Text(), &name, &ns)
+				times[v][name] = append(times[v][name], ns)
+				if round == 0 && v == 0 {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	fmt.Printf("\nNanoseconds of a start and a stop, or of an event (thread CPU time, %d rounds, median and middle half)\n", rounds)
+	fmt.Printf("%-24s %24s %24s\n", "port", "without Marple", "with it")
+	for _, name := range names {
+		fmt.Printf("%-24s %24s %24s\n", strings.ReplaceAll(name, "-", " "), spread(times[0][name]), spread(times[1][name]))
+	}
+}
+
 func size(file string) int64 {
 	info, err := os.Stat(file)
 	check(err)
