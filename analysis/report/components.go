@@ -46,7 +46,11 @@ func ComponentsOf(r *run.Run) Components {
 			s.Routines[i].Share = s.Routines[i].Inclusive / s.Time
 		}
 	}
-	s.Scaling = scaling(&s.Components)
+	var functions []Routine
+	if root := r.Root(); root != nil && len(s.Routines) == 0 {
+		functions = functionsOf(root, s.ranks)
+	}
+	s.Scaling = scaling(&s.Components, functions)
 	slices.SortStableFunc(s.Routines, func(a, b Routine) int { return cmp.Compare(b.Inclusive, a.Inclusive) })
 	return s.Components
 }
@@ -110,16 +114,21 @@ func (s *summary) add(n *run.Node, inside *int, place string, open map[int]bool)
 
 // Above this share of the time in MPI, and if an invocation of the routine that communicates most takes at least half as
 // long as one of the routine that computes most, more ranks will mostly wait. Both are N. Trebon's (thesis, chapter VII:
-// message passing times are like those of the computing components, and a quarter of all time).
+// message passing times are like those of the computing components, and a quarter of all time). Of functions nobody knows
+// how often they are called; there it is all the time of either.
 const (
 	muchMPI = 0.2
 	rivals  = 0.5
 )
 
-func scaling(c *Components) string {
+func scaling(c *Components, functions []Routine) string {
+	routines, once := c.Routines, [2]string{"one invocation of ", "one of "}
+	if len(routines) == 0 {
+		routines, once = functions, [2]string{}
+	}
 	var computes, communicates *Routine
-	for i := range c.Routines {
-		r := &c.Routines[i]
+	for i := range routines {
+		r := &routines[i]
 		if computes == nil || r.Exclusive-r.ExclusiveMPI > computes.Exclusive-computes.ExclusiveMPI {
 			computes = r
 		}
@@ -132,12 +141,51 @@ func scaling(c *Components) string {
 	}
 	one := (computes.Exclusive - computes.ExclusiveMPI) / float64(computes.Invocations)
 	other := communicates.ExclusiveMPI / float64(communicates.Invocations)
-	if other < rivals*one {
+	if one <= 0 || other < rivals*one {
 		return ""
 	}
-	ratio := other / one
-	return fmt.Sprintf("This run is unlikely to scale: %s of its time is spent in MPI, and one invocation of %s.%s communicates %.1f times as long as one of %s.%s computes.",
-		words.Percent(c.MPI/c.Time), communicates.Component, communicates.Method, ratio, computes.Component, computes.Method)
+	return fmt.Sprintf("This run is unlikely to scale: %s of its time is spent in MPI, and %s%s communicates %.1f times as long as %s%s computes.",
+		words.Percent(c.MPI/c.Time), once[0], communicates.name(), other/one, once[1], computes.name())
+}
+
+func (r *Routine) name() string {
+	if r.Method == "" {
+		return r.Component
+	}
+	return r.Component + "." + r.Method
+}
+
+// functionsOf adds up the call graph by function and region, for programs without components. Each counts as invoked once.
+func functionsOf(root *run.Node, ranks float64) []Routine {
+	at, list := map[string]int{}, []Routine{}
+	var add func(n *run.Node, inside string)
+	add = func(n *run.Node, inside string) {
+		switch n.Kind {
+		case "frame", "region":
+			inside = n.Name
+		case "off-core", "marple":
+			return
+		}
+		i, known := at[inside]
+		if !known && inside != "" {
+			i = len(list)
+			at[inside] = i
+			list = append(list, Routine{Component: inside, Invocations: 1})
+		}
+		if inside != "" {
+			time := n.Exclusive.Sum
+			if n.Kind == "mpi" {
+				time -= min(time, n.OffCore)
+				list[i].ExclusiveMPI += float64(time) / 1e9 / ranks
+			}
+			list[i].Exclusive += float64(time) / 1e9 / ranks
+		}
+		for _, child := range n.Children {
+			add(child, inside)
+		}
+	}
+	add(root, "")
+	return list
 }
 
 // ComponentsText is the table of routines, most time first.
@@ -146,6 +194,9 @@ func ComponentsText(r *run.Run) string {
 	w := &writer{r: r}
 	if len(c.Routines) == 0 {
 		w.line("No component's method was invoked.")
+		if c.Scaling != "" {
+			w.block("", "", c.Scaling)
+		}
 		return w.String()
 	}
 	w.line("%-26s %9s %9s %5s %9s %9s %6s", "component.method", "excl. ms", "incl. ms", "%", "MPI ms", "calls", "places")

@@ -46,6 +46,11 @@ func TestComponents(t *testing.T) {
 		}
 		require.Equal(t, []any{w.Component, w.Method, w.Invocations, w.Places}, []any{got.Component, got.Method, got.Invocations, got.Places})
 	}
+	// Without components it is functions that compute and communicate.
+	plain := &run.Run{Measured: 2, CallGraph: []*run.Node{branch("root", "", 1, branch("frame", "", 30, branch("mpi", "", 25)))}}
+	plain.CallGraph[0].Children[0].Name = "exchange(int)"
+	require.Equal(t, "This run is unlikely to scale: 45 % of its time is spent in MPI, and exchange(int) communicates 0.8 times as long as exchange(int) computes.",
+		ComponentsOf(plain).Scaling)
 	golden(t, "components.txt", ComponentsText(assembled(94)))
 	golden(t, "components-none.txt", ComponentsText(&run.Run{Measured: 1}))
 	_, err := ComponentsJSON(assembled(14))

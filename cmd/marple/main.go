@@ -47,7 +47,7 @@ func root() *cobra.Command {
 		return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
 	})
 	c.AddCommand(exportCommand())
-	c.AddCommand(execCommand(), reportCommand(), callgraphCommand(), waitsCommand(), timelineCommand(), fitCommand(), pruneCommand(), selectCommand(),
+	c.AddCommand(execCommand(), reportCommand(), callgraphCommand(), waitsCommand(), timelineCommand(), invocationsCommand(), fitCommand(), pruneCommand(), selectCommand(),
 		pageCommand(), serveCommand(), proxygenCommand(), dbCommand(), compareCommand(), recoverCommand(), doctorCommand(), diagnoseCommand(), knowledgeCommand(), completionCommand(), manCommand())
 	c.CompletionOptions.DisableDefaultCmd = true
 	for _, command := range c.Commands() {

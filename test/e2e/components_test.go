@@ -147,6 +147,26 @@ func TestComponentsExactly(t *testing.T) {
 	require.Equal(t, map[string]uint64{"Driver.go": 3, "Flux.compute": 12, "Mesh[fine].exchange": 6}, found)
 	require.Empty(t, measured.NotSeen)
 
+	// A table of the records.
+	table := func(arguments ...string) string {
+		r := command{directory: directory}.run(t, append([]string{artifact(t, "marple"), "invocations", "run"}, arguments...)...)
+		require.Zero(t, r.code, r.stderr)
+		return r.stdout
+	}
+	require.Equal(t, `Flux.compute: wall by n; mean ± standard deviation from one invocation to the
+next, and how many there are
+
+           n                     before                      after   ratio
+           1         1.00 µs ± 0      3                          –
+           2         2.00 µs ± 0      3                          –
+           3         3.00 µs ± 0      6                          –
+
+This run is unlikely to scale: 36 % of its time is spent in MPI, and one
+invocation of Driver.go communicates 3.6 times as long as one of Flux.compute
+computes.
+`, table("Flux.compute", "--by", "n", "--after", "Mesh.exchange"))
+	require.Contains(t, table("Mesh.exchange", "--by", "n", "--against", "overlapped", "--per", "--value", "compute", "--format", "json"), `"overlapped 1"`)
+
 	// What invocations report of their results can count as the implementation's quality.
 	plan := "families:\n  flux: {components: [Flux], implementations: {one: {measured: yes, qualities: {accuracy: measured}}, " +
 		"two: {time: 1, qualities: {accuracy: 0.9}}}}\nqualities: {accuracy: {rule: min}}\n"

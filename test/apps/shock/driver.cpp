@@ -57,7 +57,8 @@ public:
     void set(const std::string &name, const std::string &value) override
     {
         std::map<std::string, int *> numbers{{"width", &setup_.width}, {"height", &setup_.height}, {"levels", &setup_.levels},
-                                             {"unbalanced", &setup_.unbalanced}, {"steps", &steps_}, {"regrid", &regrid_}};
+                                             {"patch", &setup_.patch}, {"unbalanced", &setup_.unbalanced},
+                                             {"steps", &steps_}, {"regrid", &regrid_}};
         char *end;
         if (name == "problem" && (value == "sod" || value == "interface" || value == "inclined")) {
             problem_ = value;
@@ -71,7 +72,7 @@ public:
         else if (numbers.count(name))
             *numbers[name] = static_cast<int>(number);
         else
-            throw classic::gov::cca::CCAException("no parameter " + name + "; there are: problem, time, width, height, levels, unbalanced, steps, regrid");
+            throw classic::gov::cca::CCAException("no parameter " + name + "; there are: problem, time, width, height, levels, patch, unbalanced, steps, regrid");
     }
 
     int go() override

@@ -54,8 +54,8 @@ public:
 
     void build(const Setup &setup) override
     {
-        if (setup.width % tile || setup.height % tile || setup.levels < 1)
-            throw std::runtime_error("grace: width and height have to be multiples of 8, and there is at least one level");
+        if (setup.width % tile || setup.height % tile || setup.levels < 1 || setup.patch < 1)
+            throw std::runtime_error("grace: width and height have to be multiples of 8, and there is at least one level; patches are at least as large as usual");
         mpi_ = dynamic_cast<classic::gov::cca::MPIService *>(services_->getPort("gov.cca.MPIService"));
         comm_ = mpi_->getComm();
         MPI_Comm_rank(comm_, &rank_);
@@ -65,7 +65,7 @@ public:
         regrids_ = 0;
         int width = setup.width / tile, height = setup.height / tile;
         std::vector<int> all(static_cast<std::size_t>(width * height), 1);
-        levels_[0] = make(0, cluster(all, width, height, 3, 4), tile);
+        levels_[0] = make(0, cluster(all, width, height, 3 * setup.patch, 4 * setup.patch), tile);
     }
     void setServices(classic::gov::cca::Services *services) override
     {
@@ -164,7 +164,7 @@ public:
         std::vector<int> wanted(all.size());
         each_cell({0, 0, width, height},
                   [&](int x, int y) { wanted[static_cast<std::size_t>(y * width + x)] = around(all, x, y, false) && around(covered, x, y, true); });
-        Patches fresh = make(level + 1, cluster(wanted, width, height, 6, 4), 2 * tile);
+        Patches fresh = make(level + 1, cluster(wanted, width, height, 6 * setup_.patch, 4 * setup_.patch), 2 * tile);
         interpolate(level + 1, fresh, false);
         exchange(patches(level + 1), fresh, 0);
         patches(level + 1) = std::move(fresh);

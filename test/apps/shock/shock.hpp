@@ -50,6 +50,7 @@ typedef std::vector<Patch> Patches;
 struct Setup {
     int width = 128, height = 32; /* cells of level 0 */
     int levels = 3;
+    int patch = 1; /* how many times larger than usual patches may be, each way */
     int unbalanced = 1; /* how many times patches stay with the owner of what is below them */
 };
 

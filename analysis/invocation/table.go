@@ -1,0 +1,257 @@
+package invocation
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// Question is what a Table shows of a method's invocations.
+type Question struct {
+	Method  string // component.method
+	Value   string // a column with numbers: times, qualities, counters
+	Rows    string // a parameter
+	Columns string // another one, or empty
+	After   string // component.method: columns are before and after the end of one of its invocations on the same rank
+	Number  int    // which one it is, from 1 on; 0: the last one
+}
+
+// Table is statistics of invocations, by their parameters.
+type Table struct {
+	Method  string   `json:"method"`
+	Value   string   `json:"value"`
+	Unit    string   `json:"unit"` // s or empty
+	By      string   `json:"by"`
+	Columns []string `json:"columns"` // what they are; one without a name if there is no other parameter
+	Rows    []Row    `json:"rows"`
+	LeftOut int      `json:"left_out"` // invocations that lack the value or a parameter
+}
+
+// Row has a cell for each column.
+type Row struct {
+	At    float64 `json:"at"`
+	Cells []Cell  `json:"cells"`
+}
+
+// Cell is invocations with the same parameters; nothing but N of none.
+type Cell struct {
+	N         int     `json:"n"`
+	Mean      float64 `json:"mean"`
+	Deviation float64 `json:"deviation"` // standard deviation from one invocation to the next
+	Min       float64 `json:"min"`
+	Max       float64 `json:"max"`
+	squares   float64 // of differences from the mean
+}
+
+func (c *Cell) add(x float64) {
+	if c.N == 0 {
+		c.Min, c.Max = x, x
+	}
+	c.N++
+	c.Min, c.Max = min(c.Min, x), max(c.Max, x)
+	d := x - c.Mean
+	c.Mean += d / float64(c.N)
+	c.squares += d * (x - c.Mean)
+	c.Deviation = math.Sqrt(c.squares / float64(max(1, c.N-1)))
+}
+
+// Most rows and columns of a Table: of more it would be none.
+const (
+	MaxRows    = 10000
+	MaxColumns = 8
+)
+
+// Tabulate answers a question from a file of invocations. The error says what there is instead of what was asked for.
+func Tabulate(file string, q Question) (t *Table, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { // see readFile
+		if problem := recover(); problem != nil {
+			t, err = nil, fmt.Errorf("%s: damaged: %v", file, problem)
+		}
+	}()
+	if t, err = tabulate(f, info.Size(), q); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return t, nil
+}
+
+func tabulate(r io.ReaderAt, size int64, q Question) (*Table, error) {
+	file, err := parquet.OpenFile(r, size)
+	if err != nil {
+		return nil, fmt.Errorf("not a Parquet file: %w", err)
+	}
+	leaf := map[string]int{}
+	var numbers []string
+	for i, field := range file.Schema().Fields() {
+		if !field.Leaf() {
+			return nil, fmt.Errorf("column %s is no plain one: not written by Marple", field.Name())
+		}
+		leaf[field.Name()] = i
+		if isNumber(field.Type().Kind()) {
+			numbers = append(numbers, field.Name())
+		}
+	}
+	for _, name := range []string{names[component], names[method]} {
+		if _, there := leaf[name]; !there {
+			return nil, fmt.Errorf("no column %s", name)
+		}
+	}
+	wanted := []string{q.Value, q.Rows}
+	if q.Columns != "" {
+		wanted = append(wanted, q.Columns)
+	}
+	if q.After != "" {
+		wanted = append(wanted, names[rank], names[start], names[wall])
+	}
+	for _, name := range wanted {
+		if !slices.Contains(numbers, name) {
+			return nil, fmt.Errorf("no numbers %q; there are %s", name, strings.Join(numbers, ", "))
+		}
+	}
+	t := &Table{Method: q.Method, Value: q.Value, By: q.Rows, Columns: []string{""}}
+	if slices.Contains(append(slices.Clone(responses), names[overlap]), q.Value) {
+		t.Unit = "s"
+	}
+
+	methods := map[string]bool{}
+	each := func(of string, use func(get func(string) float64)) error {
+		return rowsOf(file, func(values map[int]parquet.Value) {
+			name := text(values, leaf[names[component]]) + "." + text(values, leaf[names[method]])
+			methods[name] = true
+			if name == of {
+				use(func(column string) float64 { return number(values[leaf[column]]) })
+			}
+		})
+	}
+	none := func(what string) error {
+		return fmt.Errorf("no invocation of %s; there are those of %s", what, strings.Join(slices.Sorted(maps.Keys(methods)), ", "))
+	}
+	moments := map[float64]float64{} // by rank: when the invocation ends
+	if q.After != "" {
+		ends := map[float64][]float64{}
+		if err := each(q.After, func(get func(string) float64) {
+			ends[get(names[rank])] = append(ends[get(names[rank])], get(names[start])+get(names[wall]))
+		}); err != nil {
+			return nil, err
+		}
+		for rank, list := range ends {
+			slices.Sort(list)
+			at := len(list) - 1
+			if q.Number > 0 {
+				at = q.Number - 1
+			}
+			if at >= len(list) {
+				return nil, fmt.Errorf("%s was invoked %d times on rank %.0f, not %d", q.After, len(list), rank, q.Number)
+			}
+			moments[rank] = list[at]
+		}
+		if len(ends) == 0 {
+			return nil, none(q.After)
+		}
+		t.Columns = []string{"before", "after"}
+	}
+
+	found, columns, any := map[float64]map[float64]*Cell{}, map[float64]bool{}, false
+	if err := each(q.Method, func(get func(string) float64) {
+		any = true
+		row, column, value := get(q.Rows), 0., get(q.Value)
+		if q.Columns != "" {
+			column = get(q.Columns)
+		} else if q.After != "" {
+			if moment, known := moments[get(names[rank])]; !known || get(names[start]) < moment {
+				column = 0
+			} else {
+				column = 1
+			}
+		}
+		if math.IsNaN(row+column+value) || math.IsInf(value, 0) {
+			t.LeftOut++
+			return
+		}
+		if found[row] == nil {
+			found[row] = map[float64]*Cell{}
+		}
+		if found[row][column] == nil {
+			found[row][column] = &Cell{}
+		}
+		found[row][column].add(value)
+		columns[column] = true
+	}); err != nil {
+		return nil, err
+	}
+	if !any {
+		return nil, none(q.Method)
+	}
+	list := slices.Sorted(maps.Keys(columns))
+	switch {
+	case q.Columns != "":
+		t.Columns = nil
+		for _, x := range list {
+			t.Columns = append(t.Columns, fmt.Sprintf("%s %.6g", q.Columns, x))
+		}
+	case q.After != "":
+		list = []float64{0, 1}
+	}
+	if len(found) > MaxRows || len(list) > MaxColumns {
+		return nil, fmt.Errorf("%d values of %s and %d columns: at most %d and %d make a table", len(found), q.Rows, len(list), MaxRows, MaxColumns)
+	}
+	for row, cells := range found {
+		r := Row{At: row}
+		for _, column := range list {
+			c := cells[column]
+			if c == nil {
+				c = &Cell{}
+			}
+			r.Cells = append(r.Cells, *c)
+		}
+		t.Rows = append(t.Rows, r)
+	}
+	slices.SortFunc(t.Rows, func(a, b Row) int { return cmp.Compare(a.At, b.At) })
+	return t, nil
+}
+
+func rowsOf(file *parquet.File, use func(values map[int]parquet.Value)) error {
+	buffer := make([]parquet.Row, 256)
+	for _, group := range file.RowGroups() {
+		rows := group.Rows()
+		for {
+			n, err := rows.ReadRows(buffer)
+			for _, row := range buffer[:n] {
+				values := map[int]parquet.Value{}
+				for _, v := range row {
+					values[v.Column()] = v
+				}
+				use(values)
+			}
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err == nil && n == 0 {
+				err = io.ErrNoProgress
+			}
+			if err != nil {
+				return errors.Join(err, rows.Close())
+			}
+		}
+		if err := rows.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
