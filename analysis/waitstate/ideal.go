@@ -83,7 +83,7 @@ func (x *replay) items(most int) []item {
 	})
 	// Of several messages from one rank the one that was sent last decides.
 	x.depends = slices.CompactFunc(x.depends, func(a, b dependence) bool { return a.call == b.call && a.by == b.by })
-	var list []item
+	list := make([]item, 0, min(len(x.depends), most))
 	for _, d := range x.depends[:min(len(x.depends), most)] {
 		list = append(list, item{call: d.call, busy: x.busy[d.call], by: d.by, theirs: d.theirs, their: d.their, entered: d.entered})
 	}
@@ -93,6 +93,7 @@ func (x *replay) items(most int) []item {
 	}
 	x.depends = nil
 	counts := map[uint32]int{}
+	operations := make([]item, 0, min(len(x.r.Collectives), 2*most))
 	for i := range x.r.Collectives {
 		o := &x.r.Collectives[i]
 		c := &x.r.Comms[o.Comm]
@@ -101,15 +102,15 @@ func (x *replay) items(most int) []item {
 		if ordinal >= x.usable[c.ID] || int(o.At) >= x.r.Main || o.At > last {
 			continue
 		}
-		if len(list) > 3*most { // operations are in order: what comes is later than most of these
+		if len(operations) > 2*most { // operations are in order: what comes is later than most of these
 			break
 		}
 		one := item{call: o.At, arrive: true, busy: x.busy[o.At], by: -1, comm: c.ID, ordinal: uint32(ordinal), kind: o.Kind,
 			me: uint32(c.Me), size: c.Size, root: o.Root == c.Me}
-		list = append(list, one)
+		operations = append(operations, one)
 		if o.Done != NotDone && int(o.Done) < x.r.Main {
 			one.call, one.arrive, one.busy = o.Done, false, x.busy[o.Done]
-			list = append(list, one)
+			operations = append(operations, one)
 		}
 	}
 	late := func(i *item) int { // in an operation one arrives before one waits
@@ -118,10 +119,25 @@ func (x *replay) items(most int) []item {
 		}
 		return 1
 	}
-	slices.SortFunc(list, func(a, b item) int {
+	compare := func(a, b item) int {
 		return cmp.Or(cmp.Compare(a.call, b.call), late(&a)-late(&b), cmp.Compare(a.by, b.by), cmp.Compare(a.comm, b.comm), cmp.Compare(a.ordinal, b.ordinal))
-	})
+	}
+	slices.SortFunc(operations, compare) // which they mostly are
+	list = inOrder(list, operations, compare)
 	return list[:min(len(list), most)]
+}
+
+// inOrder merges two sorted lists.
+func inOrder(a, b []item, compare func(a, b item) int) []item {
+	list := make([]item, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if compare(a[0], b[0]) <= 0 {
+			list, a = append(list, a[0]), a[1:]
+		} else {
+			list, b = append(list, b[0]), b[1:]
+		}
+	}
+	return append(append(list, a...), b...)
 }
 
 // spendings are, by call of the thread that called MPI_Init, the time before it that would be spent on an ideal network too; -1 for others.

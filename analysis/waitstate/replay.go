@@ -271,17 +271,27 @@ func byPeer(list []Message) map[int32][]int32 {
 
 // streams sorts messages with one partner by envelope, in order; probes take no part.
 func streams(list []Message, which []int32) (keys []envelope, by map[envelope][]int32) {
-	by = map[envelope][]int32{}
+	at := map[envelope]int{}
+	var streams [][]int32
+	last := -1 // messages of one envelope often come one after the other
 	for _, i := range which {
 		m := &list[i]
 		if m.Peeks {
 			continue
 		}
-		e := m.envelope()
-		if by[e] == nil {
-			keys = append(keys, e)
+		if e := m.envelope(); last < 0 || keys[last] != e {
+			k, known := at[e]
+			if !known {
+				k, at[e] = len(keys), len(keys)
+				keys, streams = append(keys, e), append(streams, nil)
+			}
+			last = k
 		}
-		by[e] = append(by[e], i)
+		streams[last] = append(streams[last], i)
+	}
+	by = make(map[envelope][]int32, len(keys))
+	for k, e := range keys {
+		by[e] = streams[k]
 	}
 	return keys, by
 }
@@ -291,20 +301,21 @@ func (x *replay) encode(o *out, list []Message, which []int32) {
 	paths := map[uint32]int{}
 	o.number(uint64(len(keys)))
 	for _, e := range keys {
+		mine := by[e]
 		o.word(e.comm)
 		o.signed(int64(e.tag))
 		o.flag(e.parts)
 		concurrent := false
-		for _, i := range by[e] {
-			if x.r.Calls[list[i].At].Thread != x.r.Calls[list[by[e][0]].At].Thread {
+		for _, i := range mine {
+			if x.r.Calls[list[i].At].Thread != x.r.Calls[list[mine[0]].At].Thread {
 				concurrent = true
 			}
 		}
 		o.flag(concurrent)
-		o.number(uint64(len(by[e])))
+		o.number(uint64(len(mine)))
 		var last, busy int64
 		var at uint32
-		for _, i := range by[e] {
+		for _, i := range mine {
 			m := &list[i]
 			c := &x.r.Calls[m.At]
 			o.signed(c.Start - last)
@@ -337,7 +348,7 @@ func decode(i *in) map[envelope][]half {
 	var paths []callgraph.ID
 	for n := i.count(); n > 0; n-- {
 		e := envelope{i.word(), int32(i.signed()), i.flag()}
-		concurrent := i.flag()
+		concurrent, halves := i.flag(), by[e]
 		var last, busy int64
 		var at uint32
 		for k := i.count(); k > 0; k-- {
@@ -358,8 +369,9 @@ func decode(i *in) map[envelope][]half {
 				h.from = h.start + i.signed()
 				h.to = h.from + int64(i.number())
 			}
-			by[e] = append(by[e], h)
+			halves = append(halves, h)
 		}
+		by[e] = halves
 	}
 	return by
 }
