@@ -56,7 +56,7 @@ type Event struct {
 	Bytes        uint64
 }
 
-// Figure is a model with its points, fit and band.
+// Figure is a model with its points, fit and band. Without a picture, Facts say why there is no model.
 type Figure struct {
 	Title string
 	Facts []string
@@ -67,7 +67,7 @@ type Figure struct {
 var files embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"percent": words.Percent, "number": words.Number,
+	"sentence": words.Sentence, "percent": words.Percent, "number": words.Number,
 	"seconds":     func(s float64) string { return words.Duration(s) },
 	"ns":          func(ns uint64) string { return words.Duration(float64(ns) / 1e9) },
 	"nanoseconds": func(ns int64) string { return words.Duration(float64(ns) / 1e9) },
@@ -101,20 +101,21 @@ var marks = map[string]string{"holds": "✓", "rejected": "✗", "unknown": "?"}
 // view is what the template sees.
 type view struct {
 	Page
-	CSS      template.CSS
-	JS       template.JS
-	Data     template.JS
-	Findings []run.Finding // of the page's own diagnosis, which knows more, if there is one
-	Levels   []tree
-	Pictures []picture
-	Fronts   []front
-	Cores    int
-	CoreTime float64 // seconds that count: see run.Efficiency
-	Wall     []slice
-	Paths    int
-	Shaded   string // what the shading of the call tree means
-	Printed  []row  // the paths with most time, for paper
-	Waits    []Wait // the longest
+	CSS        template.CSS
+	JS         template.JS
+	Data       template.JS
+	Findings   []run.Finding // of the page's own diagnosis, which knows more, if there is one
+	Levels     []tree
+	Pictures   []picture
+	Unmodelled []Figure
+	Fronts     []front
+	Cores      int
+	CoreTime   float64 // seconds that count: see run.Efficiency
+	Wall       []slice
+	Paths      int
+	Shaded     string // what the shading of the call tree means
+	Printed    []row  // the paths with most time, for paper
+	Waits      []Wait // the longest
 }
 
 type picture struct {
@@ -176,6 +177,10 @@ func Write(out io.Writer, p Page) error {
 		}
 	}
 	for _, f := range p.Figures {
+		if f.SVG == nil {
+			v.Unmodelled = append(v.Unmodelled, f)
+			continue
+		}
 		v.Pictures = append(v.Pictures, picture{f, template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(f.SVG))})
 	}
 	v.Findings = p.Run.Findings

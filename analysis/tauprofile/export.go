@@ -14,7 +14,7 @@ import (
 	"marple/analysis/run"
 )
 
-// mostDepth bounds call paths: every row names all functions of its path.
+// mostDepth bounds call paths, in both directions: every row names all functions of its path.
 const mostDepth = 1000
 
 // Write writes a run as profiles into a directory that exists: one file per rank, another for its other threads

@@ -228,6 +228,9 @@ func above(callers map[Step][]*row, s Step, depth int) ([]Step, bool) {
 			return slices.Clone(path[1 : len(path)-1]), true
 		}
 		outer, ok := above(callers, path[0], depth+1)
+		if len(outer)+len(path) > mostDepth {
+			return nil, false
+		}
 		return append(outer, path[:len(path)-1]...), ok
 	}
 	return nil, false

@@ -166,7 +166,9 @@ func (p *parser) timer(line string, escaped bool) (t Timer, err error) {
 	if err != nil {
 		return t, err
 	}
-	t.Path = parsePath(name, escaped)
+	if t.Path = parsePath(name, escaped); len(t.Path) > mostDepth {
+		return t, p.fail("a call path of %d functions: expected at most %d", len(t.Path), mostDepth)
+	}
 	fields, err := p.numbers(rest, &t.Calls, &t.Subroutines, &t.Exclusive, &t.Inclusive)
 	if err != nil {
 		return t, err

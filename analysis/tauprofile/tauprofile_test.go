@@ -319,6 +319,7 @@ func TestWhatIsNoProfile(t *testing.T) {
 		head + "\"main\" 1 0 5 5 3\n":   `:3: profiles of single calls are not read`,
 		head + "\"main\" 1 0 5 5 0\n\"b\" 1 0 5 5 0\n":                                                  `:4: expected "0 aggregates"; are there more functions`,
 		head + "\"main\" 1 0 5 5 0\n0 aggregates\n1 userevents\n":                                       `:6: the file ends too early: expected # eventname`,
+		head + "\"" + strings.Repeat("m => ", 100_000) + "x\" 1 0 5 5 0\n0 aggregates\n":                `:3: a call path of 100001 functions: expected at most 1000`,
 		head + "\"main\" 1 0 1e300 5 0\n0 aggregates\n":                                                 `1e+300 µs, with "own code": more than a thread can take`,
 		"99999999999999999 templated_functions_MULTI_TIME\n# Name Calls Subrs Excl Incl ProfileCalls\n": `:3: the file ends too early`,
 		"0 templated_functions_MULTI_PAPI_FP_OPS\n# Name Calls Subrs Excl Incl ProfileCalls\n":          `no metric is a time: found ["PAPI_FP_OPS"]`,

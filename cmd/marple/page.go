@@ -93,7 +93,7 @@ func directoryOf(path string) string {
 
 // load gathers all that is known about a run.
 func (o *pageOptions) load(path string) (*page.Page, error) {
-	r, err := run.Read(path)
+	r, err := analysis.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -138,10 +138,14 @@ func (o *pageOptions) timeline(p *page.Page, directory string) error {
 	return nil
 }
 
-// mostFigures are shown of the models that the run's own records give.
-const mostFigures = 24
+// Of the models that the run's own records give, mostFigures are shown; mostTried are looked for.
+const (
+	mostFigures = 24
+	mostTried   = 200
+)
 
-// figures are those of the models that are given or, if there are none, of what the invocations of components show.
+// figures are those of the models that are given or, if there are none, of what the invocations of components show. Where
+// these show no model there is no picture either.
 func (o *pageOptions) figures(directory string) (figures []page.Figure, err error) {
 	var records []*series.Series
 	if directory != "" {
@@ -154,10 +158,15 @@ func (o *pageOptions) figures(directory string) (figures []page.Figure, err erro
 		if p == nil {
 			return
 		}
-		f := page.Figure{Title: p.Title, SVG: plot.SVG([]*plot.Plot{p})}
+		f := page.Figure{Title: p.Title}
+		if slices.ContainsFunc(models, func(m *model.Model) bool { return m.Expression != nil }) {
+			f.SVG = plot.SVG([]*plot.Plot{p})
+		}
 		for _, m := range models {
 			if m.Expression == nil {
-				f.Facts = append(f.Facts, m.Reason)
+				if !slices.Contains(f.Facts, m.Reason) {
+					f.Facts = append(f.Facts, m.Reason)
+				}
 				continue
 			}
 			f.Facts = append(f.Facts, fmt.Sprintf("%s: SMAPE %.1f %%, adjusted R² %.3f, %d samples at %d points", m.Expression.Round(4), m.SMAPE, m.AdjustedR2, m.Samples, m.Points))
@@ -182,11 +191,15 @@ func (o *pageOptions) figures(directory string) (figures []page.Figure, err erro
 		return figures, nil
 	}
 	var fitter model.Fitter
-	for _, s := range records {
-		if len(figures) == mostFigures {
+	drawn := 0
+	for _, s := range records[:min(len(records), mostTried)] {
+		add(s, fitter.FitSeries(s, model.Options{})...)
+		if n := len(figures); n > 0 && figures[n-1].SVG != nil {
+			drawn++
+		}
+		if drawn == mostFigures {
 			break
 		}
-		add(s, fitter.FitSeries(s, model.Options{})...)
 	}
 	return figures, nil
 }

@@ -415,7 +415,7 @@ func (e *entry) item() page.Item {
 	}
 	i := page.Item{Key: e.key(), Link: "/run/" + e.key(), Name: e.name(), Started: e.Started, Ranks: e.Ranks, Wall: e.Wall, Parallel: e.Parallel, Given: strings.Fields(parameters(e.Parameters))}
 	if len(e.Findings) > 0 {
-		i.Finding, i.Share = e.Findings[0].Title, e.Findings[0].Share
+		i.Finding, i.Share = words.Fit(e.Findings[0].Title, 200), e.Findings[0].Share
 	}
 	return i
 }
