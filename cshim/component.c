@@ -85,7 +85,9 @@ static __attribute__((noinline)) uint64_t begin(struct marple_method *m, const c
 uint64_t mrl_invocation_begin(struct marple_method *m, const char *context)
 {
     uint32_t id = __atomic_load_n(&m->id, __ATOMIC_RELAXED);
-    struct mrl_thread *t = likely(id && id != NOT_RECORDED && !context) ? mrl_outside_plainly() : NULL;
+    if (unlikely(id == NOT_RECORDED))
+        return 0;
+    struct mrl_thread *t = likely(id && !context) ? mrl_outside_plainly() : NULL;
     if (likely(t != NULL)) {
         struct mrl_caller caller = MRL_CALLER;
         const struct mrl_path *path = mrl_path_place(t->paths, MRL_EVENT_METHOD, (const void *)(uintptr_t)id, caller.pc, caller.sp);
