@@ -247,6 +247,11 @@
   const laneName = (k) => per === 1 ? 'rank ' + k : 'ranks ' + k * per + ' to ' + Math.min(d.ranks - 1, (k + 1) * per - 1);
   const gutter = 46, under = 18;
   let from = 0, span = whole, at = null, canvas; // at: the lane and moment that are looked at
+  // A moment, in a unit for the whole run and with as many digits as neighbouring marks need.
+  const moment = (t) => {
+    const [unit, name] = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']].find(([u]) => whole >= u) || [1, 'ns'];
+    return (t / unit).toFixed(Math.min(9, Math.max(0, Math.ceil(1 - Math.log10(span / 4 / unit))))) + ' ' + name;
+  };
   const laneHeight = () => Math.max(2, Math.min(40, Math.floor(640 / rows)));
   function drawLanes(paper) {
     const width = paper || lanes.clientWidth, high = laneHeight(), ratio = paper ? 2 : devicePixelRatio || 1, wide = width - gutter;
@@ -261,7 +266,7 @@
     g.fillStyle = inks.text; g.textAlign = 'right'; g.textBaseline = 'middle';
     for (let r = 0; r < d.ranks; r += label) g.fillText(String(r), gutter - 5, Math.max(6, Math.floor(r / per) * high + high / 2));
     g.textBaseline = 'alphabetic';
-    for (let k = 0; k <= 4; k++) { g.textAlign = k === 4 ? 'right' : k ? 'center' : 'left'; g.fillText(time(Math.round(from + span * k / 4)), gutter + wide * k / 4, high * rows + 14); }
+    for (let k = 0; k <= 4; k++) { g.textAlign = k === 4 ? 'right' : k ? 'center' : 'left'; g.fillText(moment(from + span * k / 4), gutter + wide * k / 4, high * rows + 14); }
     g.save();
     g.beginPath(); g.rect(gutter, 0, wide, high * rows); g.clip();
     const cellNs = o ? whole / o.cells : whole, close = d.events.length > 0 && (!o || (!d.more && cellNs / span * wide > 4));
@@ -324,7 +329,7 @@
   }
   // tell describes the moment of a lane that is looked at.
   function tell() {
-    const [lane, t] = at, say = [laneName(lane) + ' at ' + time(Math.round(t))], slack = span / 1000;
+    const [lane, t] = at, say = [laneName(lane) + ' at ' + moment(t)], slack = span / 1000;
     const of = (e, start, ns) => Math.floor(e[0] / per) === lane && start <= t + slack && start + ns >= t - slack;
     const wait = o && o.waits.filter((w) => of(w, w[2], w[3])).sort((a, b) => b[3] - a[3])[0];
     const hit = d.events.filter((e) => of(e, e[2], e[3])).sort((a, b) => a[3] - b[3])[0];

@@ -167,3 +167,19 @@ func BenchmarkLarge(b *testing.B) {
 		b.ReportMetric(float64(out.Len())/1e6, "MB")
 	}
 }
+
+// Whatever a run file says, its page has the page's scripts and no others.
+func FuzzPage(f *testing.F) {
+	seed, err := assembly().Encode()
+	require.NoError(f, err)
+	f.Add(seed)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := run.Decode(data)
+		if err != nil {
+			return
+		}
+		text := write(t, Page{Run: r, Core: prune.Rule{Alpha: 0.1, Beta: 0.1}})
+		require.Equal(t, 2, strings.Count(strings.ToLower(text), "<script"))
+		dataOf(t, text)
+	})
+}

@@ -1,12 +1,16 @@
 package store
 
 import (
+	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"marple/analysis/run"
 )
 
 var described = Describe(scaling(4, 2, 0))
@@ -68,5 +72,33 @@ func FuzzFilter(f *testing.F) {
 			return
 		}
 		_, _ = filter.Match(described)
+	})
+}
+
+// Whatever a run file says, it is refused or comes out as it went in.
+func FuzzImport(f *testing.F) {
+	seed, err := scaling(2, 1, 0).Encode()
+	require.NoError(f, err)
+	f.Add(seed, "a name")
+	f.Add([]byte(`{"schema": 1}`), "\x00\u202e")
+	s, err := Open(ctx, filepath.Join(f.TempDir(), "runs.db"), Create)
+	require.NoError(f, err)
+	f.Cleanup(func() { s.Close() })
+	f.Fuzz(func(t *testing.T, data []byte, name string) {
+		r, err := run.Decode(data)
+		if err != nil {
+			return
+		}
+		outcomes, err := s.Import(ctx, []*New{{Name: name, Run: r, Files: map[string][]byte{run.File: data}}})
+		if err != nil {
+			return
+		}
+		files, err := s.Files(ctx, outcomes[0].Trial)
+		require.NoError(t, err)
+		require.Equal(t, data, files[run.File])
+		found, err := s.Select(ctx, fmt.Sprint(outcomes[0].Trial))
+		require.NoError(t, err)
+		require.Len(t, found.Trials, 1)
+		require.NoError(t, s.Delete(ctx, []int64{outcomes[0].Trial}))
 	})
 }
