@@ -13,6 +13,6 @@ done
 for package in $(go list ./...); do
     for target in $(go test -list '^Fuzz' "$package" | grep '^Fuzz' || true); do
         echo "$package $target"
-        go test -run '^$' -fuzz "^$target\$" -fuzztime "$while" "$package"
+        go test -run '^$' -fuzz "^$target\$" -fuzztime "$while" -fuzzminimizetime 1s "$package"
     done
 done
