@@ -105,3 +105,73 @@ func TestDelegatedAndCompositeDelays(t *testing.T) {
 		})
 	}
 }
+
+// bulges is PDLAHQR's form on four ranks: a bulge comes from the rank before, is chased and handed on; then the
+// reflections that it made are broadcast, and applied to the blocks of all. Rank 2 takes longer for each bulge, or for its
+// blocks, which the others wait for in the broadcast.
+func bulges(chase, update uint64) *run.Run {
+	return analysistest.Run(4, 4, func(r *rank) {
+		late := uint64(0)
+		if r.Rank == 2 {
+			late = 1
+		}
+		r.Function(10, "pdlahqr_", func() {
+			analysistest.Steps(12, func() {
+				r.Function(11, "dgerv2d_", func() {
+					if r.Rank > 0 {
+						r.Recv(1, r.Rank-1, 72, 0)
+					} else { // makes the bulge
+						r.Call(1, "MPI_Wait", event.OpWait, 0, event.Call{Peer: event.NoPeer})
+					}
+				})
+				r.Compute((1 + late*chase) * ms)
+				if r.Rank < 3 {
+					r.Function(12, "dgesd2d_", func() { r.Send(2, r.Rank+1, 72, 0) })
+				}
+				r.Function(13, "dgebs2d_", func() {
+					r.Call(3, "MPI_Bcast", event.OpOneToN, 0, event.Call{Duration: (1 - late) * (chase + update) * ms, Peer: event.NoPeer, Collective: true, Out: 72})
+				})
+				r.Compute((2 + late*update) * ms)
+			})
+		})
+	})
+}
+
+// Where it is known what is computed for a bulge and what for the blocks, the knowledge of PDLAHQR tells to the nanosecond
+// what each makes all ranks wait for.
+func TestDelaysOfTheModelOfPDLAHQR(t *testing.T) {
+	k, err := knowledge.Library{}.Read("bulges.yaml", []byte(`extends: pdlahqr
+match:
+  pipeline.work: {after: "*gerv2d*", computation: any}
+  geometric.update: {after: "*gebs2d*", computation: any}
+`))
+	require.NoError(t, err)
+	for _, c := range []struct {
+		chase, update        uint64 // ms per bulge that rank 2 takes longer
+		delegated, composite string
+	}{{3, 1, "holds", "holds"}, {1, 3, "holds", "holds"}, {2, 0, "holds", "rejected"}, {0, 2, "rejected", "rejected"}, {0, 0, "rejected", "rejected"}} {
+		g, err := apply(newData(bulges(c.chase, c.update)), k, nil)
+		require.NoError(t, err)
+		got := map[string]float64{}
+		for _, w := range k.Waits {
+			if w.At.String() == "geometric.exchange" {
+				parts, err := g.attribute(w)
+				require.NoError(t, err)
+				for i, cause := range w.Causes {
+					got[cause.String()] = parts[i]
+				}
+			}
+		}
+		require.InDelta(t, 12*3*float64(c.chase)/1000, got["pipeline.work"], 1e-9)
+		require.InDelta(t, 12*3*float64(c.update)/1000, got["geometric.update"], 1e-9)
+		verdicts, lost := map[string]string{}, map[string]float64{}
+		for _, x := range g.applied(nil).Conclusions {
+			verdicts[x.ID], lost[x.ID] = x.Verdict, x.Seconds
+		}
+		require.Equal(t, c.delegated, verdicts["delegated-pipeline-in-geometric-exchange"], c)
+		require.Equal(t, c.composite, verdicts["composite-geometric-exchange"])
+		if c.composite == "holds" {
+			require.InDelta(t, 12*3*float64(c.chase+c.update)/1000, lost["composite-geometric-exchange"], 1e-9)
+		}
+	}
+}

@@ -163,7 +163,7 @@ func tellMore(whole *part, parts []*part, turns bool) bool {
 			designs[p.Looks[0].Model] = true
 		}
 	}
-	if turns && whole.Recognized() && (len(designs) < 2 || whole.Looks[0].told && !designs[whole.Looks[0].Model]) {
+	if turns && whole.Recognized() && (len(designs) < 2 || whole.Looks[0].told) {
 		return false
 	}
 	switch len(designs) {
