@@ -10,11 +10,13 @@ package diagnosis
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"marple/analysis/inference"
 	"marple/analysis/knowledge"
 	"marple/analysis/run"
+	"marple/analysis/words"
 )
 
 // Conclude diagnoses a run as far as its data reach, and enters what was found into it: the findings, the most
@@ -59,6 +61,9 @@ func (c *Choice) Diagnose(r *run.Run, events Events) (*Result, error) {
 	return result, err
 }
 
+// general is the knowledge that holds for all programs. Its rules know by themselves what to think of ranks without cores.
+const general = "general"
+
 // Diagnose applies pieces of knowledge to a run; events is its sequence of events, if that is known. The error says
 // that they contradict themselves.
 func Diagnose(r *run.Run, events Events, pieces ...Piece) (*Result, error) {
@@ -70,6 +75,7 @@ func Diagnose(r *run.Run, events Events, pieces ...Piece) (*Result, error) {
 	}
 	var made []*Diagnosis
 	var judges judges
+	cored := withCores(r)
 	for _, p := range pieces {
 		about := d
 		if p.Phase != nil {
@@ -78,6 +84,14 @@ func Diagnose(r *run.Run, events Events, pieces ...Piece) (*Result, error) {
 		g, err := apply(about, p.Knowledge, nil)
 		if err != nil {
 			return nil, err
+		}
+		// Knowledge of a design may see a cause that was hidden while ranks waited without a core.
+		if cored != r && p.Phase == nil && p.Name != general {
+			about = newData(cored)
+			about.events = events
+			if seen, err := apply(about, p.Knowledge, nil); err == nil && len(seen.findings()) > 0 {
+				g, seen.cored = seen, cored
+			}
 		}
 		g.phase = p.Phase
 		made = append(made, g)
@@ -94,6 +108,11 @@ func Diagnose(r *run.Run, events Events, pieces ...Piece) (*Result, error) {
 		out.Models = append(out.Models, g.applied(judges))
 		for _, f := range g.findings() {
 			if judges.of(f.ID, f.Node) == "" {
+				if g.cored != nil {
+					f.Evidence = append(f.Evidence, run.Evidence{Metric: "span-with-cores", Value: seconds(g.cored.WallNs), Unit: "s",
+						Text: fmt.Sprintf("with a core for each rank the run would take %s at least: shares are of that", words.Duration(seconds(g.cored.WallNs)))})
+					f.Confidence = confidences[max(0, min(slices.Index(confidences, f.Confidence), slices.Index(confidences, "medium")))]
+				}
 				out.Findings = append(out.Findings, f)
 			}
 		}

@@ -9,13 +9,15 @@ import (
 
 	"marple/analysis/inference"
 	"marple/analysis/knowledge"
+	"marple/analysis/run"
 )
 
 // Diagnosis is a piece of knowledge applied to a run.
 type Diagnosis struct {
 	*data
 	knowledge  *knowledge.Knowledge
-	phase      *Phase // nil: the whole run
+	phase      *Phase   // nil: the whole run
+	cored      *run.Run // what the run would have been with a core for each rank, if that is what was diagnosed
 	evaluators map[*knowledge.Scope]*evaluator
 	ground     *knowledge.Ground
 	bound      []map[string]any // of a fact: what its parameter stands for

@@ -84,12 +84,12 @@ func Whole(pieces ...*knowledge.Knowledge) (list []Piece) {
 // each phase of it, looks most like, if it looks like one. Where no time is lost in MPI that a model could explain, none
 // is looked for.
 func Choose(r *run.Run, library knowledge.Library) (*Choice, error) {
-	general, err := library.Load("general")
+	always, err := library.Load(general)
 	if err != nil {
 		return nil, err
 	}
-	c := &Choice{Pieces: Whole(general), Looks: []Likeness{}}
-	if d := newData(r); d.inMPI < general.Scopes[0].Model.Threshold("least").Value*d.core {
+	c := &Choice{Pieces: Whole(always), Looks: []Likeness{}}
+	if d := newData(r); d.inMPI < always.Scopes[0].Model.Threshold("least").Value*d.core {
 		return c, nil
 	}
 	if err := c.look(r); err != nil {
