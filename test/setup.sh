@@ -8,9 +8,13 @@ chromium pkg-config environment-modules lua5.3 mandoc zsh fish
 clang binutils llvm libclang-rt-14-dev valgrind util-linux python3-mpi4py mplrs tree-ppuzzle libpapi-dev castxml libleveldb-dev libxerces-c-dev
 libopen-trace-format2-dev otf2-tools postgresql"
 
-# Other readers of Parquet files, and of profiles, to compare with.
+# Other readers of Parquet files, and of profiles, to compare with. Without a network that takes minutes of retries; and npm
+# does not look at the system's certificates by itself.
+certificates=/etc/ssl/certs/ca-certificates.crt
 if command -v npm >/dev/null && ! [ -d build/node/node_modules/speedscope ]; then
-    npm install --silent --no-audit --no-fund --prefix build/node hyparquet@1.31.5 speedscope@1.25.0 >/dev/null 2>&1
+    [ -r "$certificates" ] && export NODE_EXTRA_CA_CERTS="${NODE_EXTRA_CA_CERTS:-$certificates}"
+    timeout 120 npm install --fetch-retries=0 --silent --no-audit --no-fund --prefix build/node hyparquet@1.31.5 speedscope@1.25.0 \
+        >/dev/null 2>&1
 fi
 
 missing=

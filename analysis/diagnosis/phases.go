@@ -292,7 +292,7 @@ func repeats(sites []*site) bool {
 }
 
 // byCaller takes apart sites that take turns, by the functions below the last one that those with messages have in
-// common. Functions belong together unless each receives what it sends. Collective operations, and what those in common
+// common. Functions belong together unless each receives what it sends, and if one answers the other. Collective operations, and what those in common
 // call themselves, belong to the largest.
 func byCaller(sites []*site) [][]*site {
 	var talking, silent []*site
@@ -316,7 +316,8 @@ func byCaller(sites []*site) [][]*site {
 	var apart [][]*site
 	var open []*site
 	for _, g := range grouped(talking, caller) {
-		if sent, stray := strays(g); caller(g[0]) != "" && float64(stray) <= (1-closed)*float64(sent) {
+		sent, stray := strays(g)
+		if caller(g[0]) != "" && float64(stray) <= (1-closed)*float64(sent) && answered(talking, g) < 0.5 {
 			apart = append(apart, g)
 		} else {
 			open = append(open, g...)
@@ -370,6 +371,28 @@ func strays(sites []*site) (sent, stray uint64) {
 		stray += uint64(max(b, -b))
 	}
 	return sent, stray
+}
+
+// answered is the part of the messages that some of the sites send one way which come back between the same two ranks, but
+// at the others.
+func answered(all, some []*site) float64 {
+	sent := func(sites []*site) map[[2]int]int64 {
+		messages := map[[2]int]int64{}
+		for _, s := range sites {
+			for _, l := range s.Peers {
+				messages[[2]int{l.Rank, l.To}] += int64(l.Sent)
+			}
+		}
+		return messages
+	}
+	whole, part := sent(all), sent(some)
+	total, back := int64(0), int64(0)
+	for pair, n := range part {
+		other := [2]int{pair[1], pair[0]}
+		total += n
+		back += min(max(n-part[other], 0), whole[other]-part[other])
+	}
+	return float64(back) / float64(max(total, 1))
 }
 
 // phase makes a phase of sites, and says what it looks like.
