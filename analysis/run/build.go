@@ -554,8 +554,12 @@ func conditions(r *Run) []Note {
 	return list
 }
 
-// worthTelling is how much of a core the other threads of a rank compute on before they are spoken of.
-const worthTelling = 0.05
+// Other threads of a rank are spoken of if they compute on that much of a core, and for that long: Marple's own
+// and the MPI library's compute for milliseconds, too.
+const (
+	worthTelling   = 0.05
+	worthTellingNs = 50e6
+)
 
 // OtherThreads is the number of cores that a rank's other threads computed on: the mean over time and ranks.
 func (r *Run) OtherThreads() (cores float64, tell bool) {
@@ -564,7 +568,7 @@ func (r *Run) OtherThreads() (cores float64, tell bool) {
 		sum += p.OtherCPU
 	}
 	cores = float64(sum) / float64(max(r.Core.Wall, 1))
-	return cores, cores >= worthTelling && !slices.Contains(r.Clocks, "external")
+	return cores, cores >= worthTelling && float64(sum) >= worthTellingNs*float64(len(r.PerRank)) && !slices.Contains(r.Clocks, "external")
 }
 
 // crowded says who had the cores that ranks waited for, although there is one for each rank.

@@ -11,11 +11,11 @@ import (
 func TestCrowded(t *testing.T) {
 	for name, c := range map[string]struct {
 		cores  int
-		others uint64
+		others uint64 // ms
 		id     string
 		says   string
 	}{
-		"nobody of ours": {4, 1, coresShared, "Other work ran on these cores: for 50 % of the time ranks that could go on had no core"},
+		"nobody of ours": {4, 10, coresShared, "Other work ran on these cores: for 50 % of the time ranks that could go on had no core"},
 		"bound":          {1, 50, threadsBound, "Ranks 0 and 1 have 1 core each for all their threads: for 50 %"},
 		"bound to two":   {2, 145, threadsBound, "Ranks 0 and 1 have 2 cores each for all their threads: "},
 		"not bound":      {4, 145, threadsShareCores, "The ranks' own other threads, and what else runs, share the cores with them: "},
@@ -23,9 +23,9 @@ func TestCrowded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := &Run{Clocks: []string{"tsc"}, Hosts: []Host{{Name: "a", Ranks: 2, Cores: 4}}}
 			for rank := range 2 {
-				one := Balance{Wall: 100, Useful: 50, OffCore: 50}
+				one := Balance{Wall: 100e6, Useful: 50e6, OffCore: 50e6}
 				r.Core.add(one)
-				r.PerRank = append(r.PerRank, RankBalance{Rank: rank, Host: "a", Ended: "finalized", Balance: one, OtherCPU: c.others, Cores: c.cores})
+				r.PerRank = append(r.PerRank, RankBalance{Rank: rank, Host: "a", Ended: "finalized", Balance: one, OtherCPU: c.others * 1e6, Cores: c.cores})
 			}
 			r.Efficiency = Efficiencies(r.PerRank)
 			list := conditions(r)
