@@ -63,7 +63,8 @@ var troubles = []trouble{
 		says: cannot + `the address space limit \(ulimit -v\) leaves less than 2 GB` + anyway, outcome: recoverable},
 	{name: "little address space on rank 0", before: limited("0", little),
 		says: cannot + "the address space limit.*" + anyway, maybe: true, outcome: recoverable},
-	{name: "little address space on another rank", before: limited("1", little), outcome: recoverable},
+	{name: "little address space on another rank", before: limited("1", little),
+		says: cannot + "the address space limit.*" + anyway, maybe: true, outcome: recoverable},
 	{name: "a place that is none", flags: []string{"--out", "/proc/nowhere/run"},
 		says: "cannot make the run directory /proc/nowhere/run: No such file or directory; the report will be printed but not kept$", outcome: reported},
 	{name: "files may not be large", libraries: []*library{mock}, before: limited("*", "-f 100"), // the others need larger ones
