@@ -116,6 +116,7 @@ void mrl_record(struct mrl_instant before)
     mrl.long_ticks = mrl.external ? UINT64_MAX : mrl_ns_to_ticks(LONG_NS);
     mrl_counters_choose();
     mrl.started = true;
+    mrl_answered();
     struct mrl_thread *t = mrl_attach();
     if (!t)
         return;

@@ -97,6 +97,7 @@ static void write_line(const char *format, va_list arguments)
 
 void mrl_say(const char *format, ...)
 {
+    mrl_answered();
     if (!mrl_speaks())
         return;
     va_list arguments;
@@ -109,6 +110,7 @@ void mrl_say(const char *format, ...)
 void mrl_say_here(const char *format, ...)
 {
     va_list arguments;
+    mrl_answered();
     va_start(arguments, format);
     write_line(format, arguments);
     va_end(arguments);

@@ -69,6 +69,10 @@ void mrl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mrl_say_here(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool mrl_speaks(void);
 
+/* answer.c */
+void mrl_answered(void);
+const char *mrl_owes_answer(void);
+
 /* settings.c */
 void mrl_settings_read(void);
 

@@ -26,8 +26,10 @@ static bool prepare(void)
     if (!mrl.layers)
         mrl.layers = mrl_abi_layers;
     mrl_settings_read();
-    if (!mrl.settings.enable)
+    if (!mrl.settings.enable) {
+        mrl_answered();
         return false;
+    }
     const char *missing;
     if (!mrl_abi_recognise(library, sizeof library))
         mrl_say("this MPI library is not one Marple knows, so nothing is measured: %s", library);

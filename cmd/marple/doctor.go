@@ -86,7 +86,7 @@ func examine(library string, with []string, program string) ([]check, error) {
 		return nil, fmt.Errorf("doctor: %w", err)
 	}
 	if p := look(path, library); p.why != "" {
-		return []check{{"program", false, "program", program + " " + p.why + ": nothing can be preloaded into it"}}, nil
+		return []check{{"program", false, "program", program + " " + p.why + ": nothing can be preloaded into it; " + p.advice}}, nil
 	}
 	command := exec.Command(path)
 	command.Env = append(os.Environ(), "LD_PRELOAD="+strings.Join(append([]string{library}, with...), ":"), "MARPLE_DOCTOR=1")

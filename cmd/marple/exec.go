@@ -15,10 +15,12 @@ import (
 	"marple/analysis/setting"
 )
 
+const execName = "exec"
+
 func execCommand() *cobra.Command {
 	c := &cobra.Command{
 		Annotations: endless,
-		Use:         "exec [flags] [--] PROGRAM [ARGUMENTS]",
+		Use:         execName + " [flags] [--] PROGRAM [ARGUMENTS]",
 		Short:       "Run a program under measurement; put it between mpirun and the program",
 		Long: `Runs PROGRAM with Marple preloaded. Use it under any launcher:
 
@@ -27,7 +29,8 @@ func execCommand() *cobra.Command {
 
 The program's results, exit code and output stay what they are. When it calls MPI_Finalize, exit or MPI_Abort, one
 rank prints the report on stderr, and a run directory keeps the details. After a crash or a kill, marple recover
-makes the report.
+makes the report. Where nothing could be measured, one line on stderr says why when the program ends, or before it
+starts if that is known by then (it is statically linked, say).
 
 Every flag is also a variable (--keep-raw is MARPLE_KEEP_RAW) and a key of a YAML file given with --config
 or MARPLE_CONFIG (keep-raw: on). A flag counts more than a variable, a variable more than the file.`,
@@ -95,59 +98,58 @@ func expected(s setting.Setting) string {
 // replace replaces this process by the program.
 func replace(arguments []string, set map[string]string) error {
 	path, err := exec.LookPath(arguments[0])
-	if err != nil {
-		if errors.Is(err, exec.ErrDot) {
-			err = nil
-		} else {
-			return fmt.Errorf("exec: %w", err)
-		}
+	if err != nil && !errors.Is(err, exec.ErrDot) {
+		return fmt.Errorf("exec: %w", err)
 	}
 	environment := os.Environ()
 	for key, value := range set {
 		s, _ := setting.Lookup(key)
 		environment = setVariable(environment, s.Variable(), value)
 	}
-	environment = setVariable(environment, "MARPLE_EXEC", "1")
+	environment = setVariable(environment, askedVariable, asks(arguments[0], set["enable"] != "off"))
 	if library, err := findLibrary(); err != nil {
 		// A job that has waited for its turn is worth more than its measurement.
 		say("%v; %s runs unmeasured", err, arguments[0])
 	} else {
 		p := look(path, library)
 		if p.why != "" {
-			say("%s %s: nothing can be preloaded into it, and it runs unmeasured", arguments[0], p.why)
+			say("%s %s: nothing can be preloaded into it, and it runs unmeasured; %s", arguments[0], p.why, p.advice)
+		}
+		if p.mute {
+			say("%s is a Go program and not linked with MPI: if no report follows, nothing was measured", arguments[0])
 		}
 		if !p.foreign {
 			environment = preload(environment, library)
 		}
 	}
-	return fmt.Errorf("exec: %s: %w", path, syscall.Exec(path, arguments, environment))
-}
-
-// preload makes the loader load the library first of all: then an MPI call meets it before it meets another
-// tool, which passes calls on to the MPI library directly.
-func preload(environment []string, library string) []string {
-	libraries := library
-	if others := os.Getenv("LD_PRELOAD"); others != "" {
-		libraries += ":" + others
+	err = syscall.Exec(path, arguments, environment)
+	if errors.Is(err, syscall.ENOEXEC) {
+		err = fmt.Errorf("%w; a script needs #! and its interpreter in its first line", err)
 	}
-	// The address sanitizer would stop a program, or a child of it, where it is not the first library. To preload
-	// it in front would have the leaks of every shell reported.
-	const order = "verify_asan_link_order"
-	options := os.Getenv("ASAN_OPTIONS")
-	if !strings.Contains(options, order) {
-		options = strings.TrimPrefix(options+":"+order+"=0", ":")
-	}
-	return setVariable(setVariable(environment, "LD_PRELOAD", libraries), "ASAN_OPTIONS", options)
+	return fmt.Errorf("exec: %s: %w", path, err)
 }
 
 // say prints a line, on one rank if a launcher tells ranks apart.
 func say(format string, arguments ...any) {
-	for _, name := range []string{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"} {
-		if rank, ok := os.LookupEnv(name); ok && rank != "0" {
-			return
+	if isFirst(ranks) {
+		fmt.Fprintf(os.Stderr, "marple: "+format+"\n", arguments...)
+	}
+}
+
+// Launchers tell a process its rank before MPI_Init does, and which of its host's it is. As in cshim/say.c.
+var (
+	ranks      = []string{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "MV2_COMM_WORLD_RANK", "MPI_LOCALRANKID"}
+	localRanks = append([]string{"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", "MV2_COMM_WORLD_LOCAL_RANK"}, ranks...)
+)
+
+// isFirst tells whether the first of these variables that there is says 0; yes, if there is none.
+func isFirst(variables []string) bool {
+	for _, name := range variables {
+		if rank, ok := os.LookupEnv(name); ok {
+			return rank == "0"
 		}
 	}
-	fmt.Fprintf(os.Stderr, "marple: "+format+"\n", arguments...)
+	return true
 }
 
 func setVariable(environment []string, name, value string) []string {
@@ -155,7 +157,7 @@ func setVariable(environment []string, name, value string) []string {
 	return append(environment, name+"="+value)
 }
 
-// findLibrary finds libmarple.so beside this program, or in ../lib where it is installed.
+// findLibrary finds libmarple.so beside this program, or in ../lib where it is installed, by a path that can be preloaded.
 func findLibrary() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -168,7 +170,7 @@ func findLibrary() (string, error) {
 	for _, place := range []string{directory, filepath.Join(directory, "..", "lib"), filepath.Join(directory, "..", "lib", "marple")} {
 		library := filepath.Join(place, "libmarple.so")
 		if _, err := os.Stat(library); err == nil {
-			return library, nil
+			return preloadable(library)
 		}
 	}
 	return "", fmt.Errorf("libmarple.so is neither beside %s nor in ../lib", self)

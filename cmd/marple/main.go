@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -61,12 +62,16 @@ func root() *cobra.Command {
 func main() {
 	c := root()
 	end := withProgress(c)
-	err := c.ExecuteContext(context.Background())
+	command, err := c.ExecuteContextC(context.Background())
 	end()
 	if err == nil {
 		return
 	}
-	fmt.Fprintf(os.Stderr, "marple: %v\n", err)
+	if command.Name() != execName || isFirst(localRanks) {
+		fmt.Fprintf(os.Stderr, "marple: %v\n", err)
+	} else {
+		time.Sleep(time.Second) // one on each host says it for all, if the launcher does not end it first because of others
+	}
 	var wrong usageError
 	if errors.As(err, &wrong) {
 		os.Exit(2)

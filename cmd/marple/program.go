@@ -14,7 +14,9 @@ import (
 // A program is what the dynamic loader will make of a file that is to be started.
 type program struct {
 	why     string // nothing can be preloaded into it; empty if something can
-	foreign bool   // the loader would complain about our library at each start
+	advice  string
+	foreign bool // the loader would complain about our library at each start
+	mute    bool // it tells no library when it ends
 }
 
 // look examines a file to be started; of a script, its interpreter, which the kernel starts instead.
@@ -37,16 +39,25 @@ func look(path, library string) program {
 	if ours, err := elf.Open(library); err == nil {
 		defer ours.Close()
 		if file.Class != ours.Class || file.Machine != ours.Machine {
-			return program{why: fmt.Sprintf("is a program for another architecture (%v, %v)", file.Machine, file.Class), foreign: true}
+			return program{
+				why:     fmt.Sprintf("is a program for another architecture (%v, %v)", file.Machine, file.Class),
+				advice:  fmt.Sprintf("build it for %v, %v", ours.Machine, ours.Class),
+				foreign: true,
+			}
 		}
 	}
 	switch {
 	case !slices.ContainsFunc(file.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) && !isLoader(file):
-		return program{why: "is statically linked"}
+		return program{why: "is statically linked", advice: "link it with shared libraries, MPI's too"}
 	case privileged(path):
-		return program{why: "gains privileges when it starts (set-user-ID, set-group-ID or capabilities)"}
+		return program{why: "gains privileges when it starts (set-user-ID, set-group-ID or capabilities)", advice: "run a copy that does not"}
 	}
-	return program{}
+	return program{mute: file.Section(".go.buildinfo") != nil && !isLinkedWithMPI(file)}
+}
+
+func isLinkedWithMPI(file *elf.File) bool {
+	libraries, err := file.ImportedLibraries()
+	return err == nil && slices.ContainsFunc(libraries, func(name string) bool { return strings.HasPrefix(name, "libmpi") })
 }
 
 func isSelf(path string) bool {

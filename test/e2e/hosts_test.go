@@ -507,12 +507,12 @@ int main(int argc, char **argv) { printf("%s secure %lu\n", argv[argc - 1], geta
 	require.NoError(t, os.WriteFile(path("foreign"), []byte(foreign), 0o777))
 
 	for _, c := range []struct{ program, says string }{
-		{"dynamic", ""},
-		{"static", "is statically linked"},
-		{"static-pie", "is statically linked"},
-		{"script", "is statically linked"},
-		{"foreign", "is a program for another architecture"},
-		{"privileged", "gains privileges when it starts"},
+		{"dynamic", "nothing was measured: no call of MPI_Init was seen in ./dynamic"},
+		{"static", "./static is statically linked"},
+		{"static-pie", "./static-pie is statically linked"},
+		{"script", "./script is statically linked"},
+		{"foreign", "./foreign is a program for another architecture"},
+		{"privileged", "./privileged gains privileges when it starts"},
 	} {
 		t.Run(c.program, func(t *testing.T) {
 			if c.program == "privileged" {
@@ -533,12 +533,8 @@ int main(int argc, char **argv) { printf("%s secure %lu\n", argv[argc - 1], geta
 			assert.Equal(t, bare.stdout, r.stdout)
 			assert.Equal(t, 7, bare.code)
 			assert.Equal(t, bare.code, r.code)
-			if c.says == "" {
-				assert.Empty(t, r.stderr)
-			} else {
-				assert.Equal(t, 1, strings.Count(r.stderr, "\n"), "one line, and none of the loader's: %s", r.stderr)
-				assert.Contains(t, r.stderr, "marple: ./"+c.program+" "+c.says)
-			}
+			assert.Equal(t, 1, strings.Count(r.stderr, "\n"), "one line, and none of the loader's: %s", r.stderr)
+			assert.Contains(t, r.stderr, "marple: "+c.says)
 		})
 	}
 }

@@ -194,23 +194,6 @@ func TestNoLibrary(t *testing.T) {
 	})
 }
 
-// A program that never calls MPI_Init is left alone without a word, linked with MPI or not.
-func TestWithoutInit(t *testing.T) {
-	each(t, func(t *testing.T, mpi *library) {
-		for _, program := range [][]string{{mpi.compile(t, "uninitialised")}, {"/bin/sh", "-c", "echo a shell; exit 3"}} {
-			directory := t.TempDir()
-			want := mpi.bare(t, command{}, 1, program...)
-			require.Equal(t, 3, want.code)
-			r := mpi.bare(t, command{directory: directory}, 1, append([]string{artifact(t, "marple"), "exec", "--"}, program...)...)
-			assert.Equal(t, want.code, r.code)
-			assert.Equal(t, want.stdout, r.stdout)
-			assert.Empty(t, r.said())
-			assert.False(t, r.reported())
-			assert.Empty(t, entries(t, directory))
-		}
-	})
-}
-
 // A program that does nothing between MPI_Init and MPI_Finalize has no problem.
 func TestNothingToMeasure(t *testing.T) {
 	each(t, func(t *testing.T, mpi *library) {
