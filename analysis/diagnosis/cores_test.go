@@ -68,3 +68,47 @@ func TestCausesThatWereHiddenForWantOfCores(t *testing.T) {
 	}))
 	require.Same(t, even, withCores(even))
 }
+
+// lateSender has a rank that computes for ten times as long as the one that waits for its messages; off is how long it has
+// no core each time.
+func lateSender(off uint64) *run.Run {
+	return analysistest.RunWithWaits(2, 2, func(r *rank) {
+		analysistest.Steps(20, func() {
+			if r.Rank == 0 {
+				r.Compute(1 * ms)
+				r.Recv(4, 1, 8, 9*ms+off)
+				return
+			}
+			r.Compute(10 * ms)
+			if off > 0 {
+				r.OffCore(off)
+			}
+			r.Send(3, 0, 8, 0)
+		})
+	})
+}
+
+func TestDiagnosedAsWithCores(t *testing.T) {
+	with, without := lateSender(0), lateSender(30*ms)
+	require.Nil(t, with.WithCores)
+	require.Same(t, with, asWithCores(with))
+	require.InDelta(t, 200*ms, without.WithCores.WallNs, 10)
+	c, err := Choose(without, knowledge.Library{})
+	require.NoError(t, err)
+	want, err := c.Diagnose(with, nil)
+	require.NoError(t, err)
+	got, err := c.Diagnose(without, nil)
+	require.NoError(t, err)
+	require.NotEmpty(t, want.Findings)
+	require.Len(t, got.Findings, len(want.Findings))
+	for i, w := range want.Findings {
+		g := got.Findings[i]
+		require.Equal(t, []any{w.ID, w.Title, w.Where, w.Ranks}, []any{g.ID, g.Title, g.Where, g.Ranks})
+		require.InDelta(t, w.Share, g.Share, 0.001)
+		require.Equal(t, "high", w.Confidence)
+	}
+	require.Equal(t, "medium", got.Findings[0].Confidence)
+	evidence := got.Findings[0].Evidence
+	require.Contains(t, evidence[len(evidence)-1].Text, "would take about 200 ms")
+	require.InDelta(t, 20*39*ms, without.Waits.Ns, 10, "what was measured stays")
+}

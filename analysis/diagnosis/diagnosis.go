@@ -68,6 +68,7 @@ const general = "general"
 // that they contradict themselves.
 func Diagnose(r *run.Run, events Events, pieces ...Piece) (*Result, error) {
 	out := &Result{Program: r.Program, Ranks: r.Ranks, Looks: []Likeness{}, Phases: []*Phase{}, Findings: []run.Finding{}, Requests: []Request{}}
+	r = asWithCores(r)
 	d := newData(r)
 	d.events = events
 	if d.core <= 0 || len(d.nodes) == 0 {
@@ -108,9 +109,10 @@ func Diagnose(r *run.Run, events Events, pieces ...Piece) (*Result, error) {
 		out.Models = append(out.Models, g.applied(judges))
 		for _, f := range g.findings() {
 			if judges.of(f.ID, f.Node) == "" {
-				if g.cored != nil {
-					f.Evidence = append(f.Evidence, run.Evidence{Metric: "span-with-cores", Value: seconds(g.cored.WallNs), Unit: "s",
-						Text: fmt.Sprintf("with a core for each rank the run would take %s at least: shares are of that", words.Duration(seconds(g.cored.WallNs)))})
+				if r.AsWithCores || g.cored != nil {
+					span, most := seconds(cored.WallNs), map[bool]string{true: "about %s", false: "%s at least"}[r.AsWithCores]
+					f.Evidence = append(f.Evidence, run.Evidence{Metric: "span-with-cores", Value: span, Unit: "s",
+						Text: "with a core for each rank the run would take " + fmt.Sprintf(most, words.Duration(span)) + ": shares are of that"})
 					f.Confidence = confidences[max(0, min(slices.Index(confidences, f.Confidence), slices.Index(confidences, "medium")))]
 				}
 				out.Findings = append(out.Findings, f)

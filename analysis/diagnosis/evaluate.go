@@ -88,6 +88,9 @@ func (e *evaluator) totals() map[string]any {
 		none := map[string]any{}
 		for _, name := range knowledge.Totals() {
 			none[name] = math.NaN()
+			if name == "as_with_cores" {
+				none[name] = 0.0 // unless a test says so
+			}
 			if x, ok := e.d.given[""]["run."+name]; ok {
 				none[name] = x
 			}
@@ -99,7 +102,8 @@ func (e *evaluator) totals() map[string]any {
 		messages += p.Sent
 	}
 	return map[string]any{"core": e.core, "wall": seconds(r.WallNs), "useful": e.useful, "mpi": e.mpi, "in_mpi": e.inMPI, "ranks": float64(len(e.ranks)),
-		"span": e.core / float64(len(e.ranks)), "hosts": float64(len(r.Hosts)), "load_balance": r.Efficiency.LoadBalance, "core_availability": r.Efficiency.CoreAvailability,
+		"span": e.core / float64(len(e.ranks)), "hosts": float64(len(r.Hosts)), "load_balance": r.Efficiency.LoadBalance,
+		"core_availability": r.Efficiency.CoreAvailability, "as_with_cores": map[bool]float64{true: 1}[r.AsWithCores],
 		"messages": float64(messages)}
 }
 

@@ -165,8 +165,8 @@ func (l *Log) event(r *record, from uint64) bool {
 		first, end, l.wide = r.start-l.last, r.start, false
 	case kindLeaf:
 		first, second, end, events, l.wide = r.start-uint64(r.duration)-l.last, uint64(r.duration), r.start, 2, false
-	case kindBefore:
-		what, who, first, second, bytes = uint64(makeWhat(0, 0, kindBefore, 0)), 0, r.start, r.second(), 0
+	case kindBefore, kindInside:
+		what, who, first, second, bytes = uint64(makeWhat(0, 0, r.what.kind(), 0)), 0, r.start, r.second(), 0
 		if first == 0 {
 			return true
 		}
@@ -453,6 +453,7 @@ const (
 	LogPosted    LogKind = kindPosted    // the call before has started a persistent operation
 	LogCompleted LogKind = kindCompleted // the call before has completed an operation
 	LogOffCore   LogKind = kindBefore    // Duration of the gap before the next event was spent runnable, without a core
+	LogCoreless  LogKind = kindInside    // likewise of the next call; what is longer than that belongs to calls left out before it
 	LogBegin     LogKind = kindBegin     // another thread goes on
 )
 
@@ -591,7 +592,7 @@ func eachIn(block []byte, visit func(*Logged) bool) (more bool, err error) {
 			}
 			last += first + second
 			e.Kind, e.Start = LogExit, last
-		case LogOffCore:
+		case LogOffCore, LogCoreless:
 			e.Duration = first
 		default:
 			return false, errLog

@@ -54,15 +54,15 @@ func randomEvent(t *rapid.T, paths []uint32, now uint64) (record, Logged) {
 		number := rapid.Uint32().Draw(t, "operation")
 		return record{wide, number, size & 7, peer, tag, makeWhat(path, comm, kind, flags)},
 			Logged{Kind: LogKind(kind), Path: path, Comm: comm, Peer: peer, Tag: tag, Bytes: wide, Number: number, Thread: size & 7, flags: flags}
-	case kindBefore:
+	case kindBefore, kindInside:
 		if wide == 0 {
 			return wordsRecord(kind, 0, 7, 7), Logged{}
 		}
-		return wordsRecord(kind, wide, uint64(size), 9), Logged{Kind: LogOffCore, Duration: wide}
+		return wordsRecord(kind, wide, uint64(size), 9), Logged{Kind: LogKind(kind), Duration: wide}
 	case kindLeaf:
 		return record{now, uint32(min(now, uint64(size))), 7, peer, tag, makeWhat(path, 0, kind, flags)},
 			Logged{Kind: kindLeaf, Path: path, Peer: NoPeer}
-	case kindInside, kindValues:
+	case kindValues:
 		return wordsRecord(kind, wide, uint64(size), 9), Logged{}
 	case kindBegin:
 		return wordsRecord(kind, now, 0, 0), Logged{Kind: LogBegin, Start: now}

@@ -65,7 +65,7 @@ func New(p *profile.Profile, names Namer) *Run {
 	for _, m := range p.Metadata {
 		r.Metadata = append(r.Metadata, Metadata(m))
 	}
-	r.Waits = b.waits(r)
+	r.Waits, r.WithCores = b.waits(r), b.cored()
 	r.Models, r.Deeper = []Model{}, []Note{}
 	r.Efficiency.split(p.Waits.Ideal, p.Waits.Replayed, r.WallNs)
 	r.Stuck = b.stuck(r)
@@ -112,7 +112,7 @@ func (b *builder) balance(r *Run) {
 	for _, t := range b.p.Totals {
 		one := Balance{Wall: t.Wall, Useful: t.Useful, MPI: t.MPI, OffCore: t.OffCore, Waited: t.Waited,
 			Blocked: t.Blocked, Paused: t.Paused, Own: t.Own}
-		r.Core.add(one)
+		r.Core.Add(one)
 		r.PerRank = append(r.PerRank, RankBalance{Rank: int(t.Rank), Host: hosts[t.Host], Ended: endings[t.State],
 			Abort: int(t.Abort), Threads: int(t.Threads), Balance: one, InitNs: t.Init, OtherMPI: t.OtherMPI, OtherCPU: t.Others, Cores: int(t.Cores), Calls: t.Calls,
 			Sent: t.Sent, SentBytes: t.SentBytes, Received: t.Received, ReceivedBytes: t.ReceivedBytes})
@@ -123,7 +123,8 @@ func (b *builder) balance(r *Run) {
 	}
 }
 
-func (b *Balance) add(x Balance) {
+// Add adds another balance.
+func (b *Balance) Add(x Balance) {
 	b.Wall += x.Wall
 	b.Useful += x.Useful
 	b.MPI += x.MPI
@@ -146,7 +147,7 @@ func Efficiencies(ranks []RankBalance) Efficiency {
 	var sum Balance
 	var most uint64
 	for _, r := range ranks {
-		sum.add(r.Balance)
+		sum.Add(r.Balance)
 		most = max(most, r.Useful)
 	}
 	core, measured := float64(sum.coreTime()), float64(sum.Wall-sum.Paused-sum.Own)

@@ -24,7 +24,7 @@ func TestCrowded(t *testing.T) {
 			r := &Run{Clocks: []string{"tsc"}, Hosts: []Host{{Name: "a", Ranks: 2, Cores: 4}}}
 			for rank := range 2 {
 				one := Balance{Wall: 100e6, Useful: 50e6, OffCore: 50e6}
-				r.Core.add(one)
+				r.Core.Add(one)
 				r.PerRank = append(r.PerRank, RankBalance{Rank: rank, Host: "a", Ended: "finalized", Balance: one, OtherCPU: c.others * 1e6, Cores: c.cores})
 			}
 			r.Efficiency = Efficiencies(r.PerRank)

@@ -70,8 +70,10 @@ type Run struct {
 	PeersNotListed uint64        `json:"peers_not_listed"`
 	PathsNotListed uint64        `json:"peers_of_paths_not_listed"` // missing from the peers in call_graph
 	Modules        []Module      `json:"modules"`
-	Waits          *Waits        `json:"waits,omitempty"`     // not there if no logs were kept, or the run did not finish
-	Selection      *Selection    `json:"selection,omitempty"` // where families of implementations are given
+	Waits          *Waits        `json:"waits,omitempty"`      // not there if no logs were kept, or the run did not finish
+	AsWithCores    bool          `json:"-"`                    // all times are as with a core for each rank
+	WithCores      *Cored        `json:"with_cores,omitempty"` // not there if ranks had cores
+	Selection      *Selection    `json:"selection,omitempty"`  // where families of implementations are given
 }
 
 // MPI is the library the program ran with.
@@ -400,6 +402,17 @@ func (r *Run) Unkept() uint64 {
 
 // Walk visits a tree, parents first, until visit returns false.
 func (n *Node) Walk(visit func(n *Node, depth int) bool) { n.walk(0, visit) }
+
+// Clone copies a node and those below; change may then change each copy, but not what its lists hold.
+func (n *Node) Clone(change func(*Node)) *Node {
+	c := *n
+	c.Children = make([]*Node, len(n.Children))
+	for i, child := range n.Children {
+		c.Children[i] = child.Clone(change)
+	}
+	change(&c)
+	return &c
+}
 
 func (n *Node) walk(depth int, visit func(*Node, int) bool) bool {
 	if !visit(n, depth) {

@@ -105,15 +105,29 @@ func (b *builder) waits(r *Run) *Waits {
 	if t.Ranks == 0 {
 		return nil
 	}
-	w := &Waits{Patterns: []WaitPattern{}, Sites: []WaitSite{}, Pairs: []WaitPair{}, Delays: []DelaySite{}, Critical: []CriticalSite{}, Clocks: b.clocks(t.Clocks),
-		CriticalNs: t.Length, CriticalUsefulNs: t.Useful, Events: t.Events, LogBytes: t.Bytes}
-	byPattern := map[waitstate.Pattern]int{}
-	wall := float64(max(r.Core.Wall, 1))
 	for _, x := range t.Waits {
-		w.Ns += x.Ns
 		if n := b.nodes[x.Path]; n != nil {
 			n.Waiting += x.Ns
 		}
+	}
+	for _, d := range t.Delays {
+		for _, s := range b.sites(d.Path, d.Direct+d.Passed, d.Ranks, b.above) {
+			if n := b.nodes[s.path]; n != nil {
+				n.Caused += s.ns
+			}
+		}
+	}
+	return b.found(t, r.Core.Wall)
+}
+
+// found is what a replay has found, in which all ranks together have taken some time.
+func (b *builder) found(t *waitstate.Table, wallNs uint64) *Waits {
+	w := &Waits{Patterns: []WaitPattern{}, Sites: []WaitSite{}, Pairs: []WaitPair{}, Delays: []DelaySite{}, Critical: []CriticalSite{}, Clocks: b.clocks(t.Clocks),
+		CriticalNs: t.Length, CriticalUsefulNs: t.Useful, Events: t.Events, LogBytes: t.Bytes}
+	byPattern := map[waitstate.Pattern]int{}
+	wall := float64(max(wallNs, 1))
+	for _, x := range t.Waits {
+		w.Ns += x.Ns
 		i, known := byPattern[x.Pattern]
 		if !known {
 			i = len(w.Patterns)
@@ -132,9 +146,6 @@ func (b *builder) waits(r *Run) *Waits {
 		// What a rank spent longer than others, it did where it was longer than they were.
 		var before uint64
 		for _, s := range b.sites(d.Path, d.Direct+d.Passed, d.Ranks, b.above) {
-			if n := b.nodes[s.path]; n != nil {
-				n.Caused += s.ns
-			}
 			direct := uint64(0)
 			if s.ns > 0 {
 				direct = portion(d.Direct, before+s.ns, d.Direct+d.Passed) - portion(d.Direct, before, d.Direct+d.Passed)

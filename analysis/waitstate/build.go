@@ -67,7 +67,7 @@ func FromProcess(p *event.Process, logs map[int]Log) (*Rank, error) {
 			continue
 		}
 		b.thread = uint16(t.Index)
-		b.main, b.last, b.edge, b.off = t.Main, b.clock.At(t.Begin), 0, 0
+		b.main, b.last, b.edge, b.off, b.coreless = t.Main, b.clock.At(t.Begin), 0, 0, 0
 		if t.Main {
 			b.edge = event.Edge(b.h.BegunIn)
 		}
@@ -106,17 +106,18 @@ type builder struct {
 	paths  map[callgraph.ID]uint32
 	comms  map[uint16]int // see comm
 
-	thread  uint16
-	main    bool
-	last    int64
-	end     int64 // of the last event of any thread
-	edge    event.Edge
-	off     int64
-	number  uint32 // operations started by this thread
-	call    uint32 // the last one
-	started map[operation]started
-	done    []completion
-	probed  map[Message][]int32 // messages that a probe has matched, not received yet; by Comm, Peer, Tag
+	thread   uint16
+	main     bool
+	last     int64
+	end      int64 // of the last event of any thread
+	edge     event.Edge
+	off      int64
+	coreless int64
+	number   uint32 // operations started by this thread
+	call     uint32 // the last one
+	started  map[operation]started
+	done     []completion
+	probed   map[Message][]int32 // messages that a probe has matched, not received yet; by Comm, Peer, Tag
 }
 
 type completion struct {
@@ -140,11 +141,12 @@ func (b *builder) path(id callgraph.ID) uint32 {
 // add notes a call, or a boundary of a region, which is one that takes no time.
 func (b *builder) add(start, duration uint64, path uint32, edge event.Edge) {
 	c := Call{Start: b.clock.At(start), End: b.clock.At(start + duration), Path: b.path(b.places.Call(path).ID), Thread: b.thread}
-	c.OffCore = min(b.off, max(c.Start-b.last, 0))
+	c.Coreless = min(b.coreless, c.End-c.Start)
+	c.OffCore = min(b.off+b.coreless-c.Coreless, max(c.Start-b.last, 0))
 	if b.main {
 		c.Gap = b.path(b.places.Gap(b.edge, edge))
 	}
-	b.last, b.edge, b.off = c.End, edge, 0
+	b.last, b.edge, b.off, b.coreless = c.End, edge, 0, 0
 	b.end = max(b.end, c.End)
 	b.call = uint32(len(b.r.Calls))
 	b.r.Calls = append(b.r.Calls, c)
@@ -170,6 +172,8 @@ func (b *builder) event(e *event.Logged) {
 		b.done = append(b.done, completion{operation{e.Thread, e.Number}, b.call, e.Comm, e.Peer, e.Tag, e.Cancelled()})
 	case event.LogOffCore:
 		b.off += int64(float64(e.Duration) * b.clock.NsPerTick)
+	case event.LogCoreless:
+		b.coreless += int64(float64(e.Duration) * b.clock.NsPerTick)
 	case event.LogBegin:
 		b.last, b.edge = b.clock.At(e.Start), 0
 	}

@@ -83,12 +83,18 @@ func (t *Table) Encode() []byte {
 		o.number(p.Ns)
 	}
 	o.clocks(t.Clocks)
+	o.flag(t.Cored != nil)
+	if t.Cored != nil {
+		o.cored(t.Cored)
+	}
 	return o
 }
 
 // Decode is the inverse of Encode. Damaged data gives an error and never more memory than a constant times its
 // length.
-func (t *Table) Decode(data []byte) error {
+func (t *Table) Decode(data []byte) error { return t.decode(data, true) }
+
+func (t *Table) decode(data []byte, whole bool) error {
 	i := in{data: data}
 	*t = Table{}
 	for _, x := range t.numbers() {
@@ -107,6 +113,12 @@ func (t *Table) Decode(data []byte) error {
 		t.Pairs = append(t.Pairs, Pair{int32(i.number()), int32(i.number()), i.number(), i.number()})
 	}
 	t.Clocks = i.clocks()
+	if i.flag() {
+		if !whole {
+			return errDamaged
+		}
+		t.Cored = i.cored()
+	}
 	if i.bad || len(i.data) > 0 {
 		return errDamaged
 	}

@@ -21,10 +21,11 @@ func (x *replay) ideal(table *Table) error {
 	if len(items) > most {
 		own = x.r.Calls[items[most].call].Start
 	}
-	begin, until, err := x.extent(x.r.Begin, own)
+	extent, err := agree(x.t, []int64{x.r.Begin, own}, least)
 	if err != nil {
 		return err
 	}
+	begin, until := extent[0], extent[1]
 	items = slices.DeleteFunc(items, func(i item) bool { return x.r.Calls[i.call].Start >= until || i.by >= 0 && i.entered >= until })
 	o := out{}
 	o.signed(x.r.Begin - begin)
@@ -175,41 +176,49 @@ func (x *replay) busyAt(t int64) int64 {
 	return sum
 }
 
-// extent gives all ranks the least of what they tell.
-func (x *replay) extent(begin, until int64) (int64, int64, error) {
+// agree gives all ranks what rank 0 folds together of what they tell.
+func agree(t Transport, own []int64, fold func(x, y int64) int64) ([]int64, error) {
 	o := out{}
-	o.signed(begin)
-	o.signed(until)
-	all, err := collect(x.t, packet{uint32(x.rank), 0, o})
+	for _, x := range own {
+		o.signed(x)
+	}
+	all, err := collect(t, packet{uint32(t.Rank()), 0, o})
 	if err != nil {
-		return 0, 0, err
+		return nil, err
 	}
 	var answers []packet
-	if x.rank == 0 {
-		for n, p := range all {
+	if t.Rank() == 0 {
+		folded := slices.Clone(own)
+		for _, p := range all[1:] {
 			i := in{data: p.data}
-			b, u := i.signed(), i.signed()
-			if n == 0 {
-				begin, until = b, u
+			for k := range folded {
+				folded[k] = fold(folded[k], i.signed())
 			}
-			begin, until = min(begin, b), min(until, u)
 		}
 		o = nil
-		o.signed(begin)
-		o.signed(until)
-		for rank := range x.t.Ranks() {
+		for _, x := range folded {
+			o.signed(x)
+		}
+		for rank := range t.Ranks() {
 			answers = append(answers, packet{0, uint32(rank), o})
 		}
 	}
-	if answers, err = route(x.t, answers); err != nil {
-		return 0, 0, err
+	if answers, err = route(t, answers); err != nil {
+		return nil, err
 	}
-	for _, p := range answers {
-		i := in{data: p.data}
-		begin, until = i.signed(), i.signed()
+	if len(answers) != 1 {
+		return nil, errDamaged
 	}
-	return begin, until, nil
+	i := in{data: answers[0].data}
+	folded := make([]int64, len(own))
+	for k := range folded {
+		folded[k] = i.signed()
+	}
+	return folded, nil
 }
+
+func least(x, y int64) int64 { return min(x, y) }
+func sum(x, y int64) int64   { return x + y }
 
 func encodeItems(o *out, items []item) {
 	var call uint32

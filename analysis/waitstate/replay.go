@@ -13,37 +13,58 @@ import (
 // Replay finds this rank's waits. All ranks of the transport call it at the same time; an error is final for
 // the transport.
 //
-// It takes about 100 bytes of memory for each logged event, and for each communicator 2 MiB.
+// It takes about 100 bytes of memory for each logged event, and for each communicator 2 MiB; twice that where cores were
+// short.
 func Replay(r *Rank, t Transport) (Table, error) {
-	_, table, err := replayed(r, t)
+	x, table, err := replayed(r, t)
+	if err != nil {
+		return table, err
+	}
+	cored, begin, err := x.cored()
+	if err != nil || cored == nil {
+		return table, err
+	}
+	then := newReplay(cored, t)
+	found, err := then.find()
+	table.Cored = x.cores(cored, begin, found)
 	return table, err
 }
 
+func newReplay(r *Rank, t Transport) *replay {
+	return &replay{r: r, t: t, rank: int32(t.Rank()), found: make([]uint32, len(r.Calls)), steps: map[int32][]step{}, together: map[uint64]*common{}}
+}
+
 func replayed(r *Rank, t Transport) (*replay, Table, error) {
-	x := &replay{r: r, t: t, rank: int32(t.Rank()), found: make([]uint32, len(r.Calls)), steps: map[int32][]step{}, together: map[uint64]*common{}}
+	x := newReplay(r, t)
 	var clocks Table
 	if err := x.align(&clocks); err != nil {
 		return x, Table{}, err
 	}
-	x.busy = r.spendings()
+	table, err := x.find()
+	table.Clocks = clocks.Clocks
+	return x, table, err
+}
+
+// find finds the waits, once all ranks' times are on one clock.
+func (x *replay) find() (Table, error) {
+	x.busy = x.r.spendings()
 	if err := x.meet(); err != nil {
-		return x, Table{}, err
+		return Table{}, err
 	}
 	if err := x.messages(); err != nil {
-		return x, Table{}, err
+		return Table{}, err
 	}
 	if err := x.collectives(); err != nil {
-		return x, Table{}, err
+		return Table{}, err
 	}
 	waits := x.waits()
-	table := r.table(x.rank, waits)
-	table.Clocks = clocks.Clocks
+	table := x.r.table(x.rank, waits)
 	if err := x.explain(waits, &table); err != nil {
-		return x, table, err
+		return table, err
 	}
 	err := x.ideal(&table)
-	table.Lost = r.Lost
-	return x, table, err
+	table.Lost = x.r.Lost
+	return table, err
 }
 
 type replay struct {
@@ -435,7 +456,9 @@ func (x *replay) match(p int32, mine [2][]int32, theirSends, theirReceives map[e
 		if !m.Peeks {
 			taken[e]++
 		} else if theirs := theirSends[e]; taken[e] < len(theirs) {
-			x.late(m, &theirs[taken[e]], p)
+			h := &theirs[taken[e]]
+			x.late(m, h, p)
+			x.depend(m.Done, p, h)
 		}
 	}
 	slices.SortFunc(x.steps[p], func(a, b step) int { return cmp.Compare(a.mine, b.mine) })

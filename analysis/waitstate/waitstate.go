@@ -61,6 +61,7 @@ type Call struct {
 	Path       uint32 // index into Rank.Paths
 	Gap        uint32 // likewise: what the time since the call before is charged to
 	OffCore    int64  // part of that time without a core
+	Coreless   int64  // part of the call's own time without a core
 	Stays      bool   // its time would be the same on an ideal network: files, types, ...
 	Thread     uint16
 }
@@ -190,6 +191,7 @@ type Table struct {
 	Ideal, Replayed uint64
 	Clocks          []Clock // of the hosts, rank 0's first; rank 0's, and none if there is one host only
 	Lost            Lost
+	Cored           *Cored // nil where ranks had cores
 }
 
 // MostPairs bounds Pairs; those that waited longest are kept.
@@ -218,6 +220,7 @@ func Merge(a, b Table, top int) Table {
 	})
 	m.Pairs = stat.MergeSorted(a.Pairs, b.Pairs, longest, nil)
 	m.Pairs = m.Pairs[:min(len(m.Pairs), MostPairs)]
+	m.Cored = mergeCored(a.Cored, b.Cored, top)
 	return m
 }
 

@@ -69,6 +69,10 @@ type world struct {
 	posts map[stream][]end
 	comms []Comm
 	all   [][]aligned // by rank
+
+	latency int64  // of messages
+	work    int64  // of calls, beside waiting
+	crowded *world // where the same happens, but ranks have not always a core
 }
 
 type stream struct {
@@ -99,11 +103,11 @@ type aligned struct {
 	with         int
 }
 
-const latency = 3
+const latency = 3 // unless a world has another one
 
 // Paths: 0 is no core, 1 to 8 are computations, 10+k the calls of kind k.
 func newWorld(ranks int, comms []Comm) *world {
-	w := &world{now: make([]int64, ranks), gap: make([]uint32, ranks), off: make([]int64, ranks), comms: comms,
+	w := &world{now: make([]int64, ranks), gap: make([]uint32, ranks), off: make([]int64, ranks), comms: comms, latency: latency,
 		sends: map[stream][]end{}, posts: map[stream][]end{}, all: make([][]aligned, ranks)}
 	for range ranks {
 		r := &Rank{}
@@ -165,7 +169,11 @@ func (w *world) waited(rank int, call uint32, p Pattern, by int, theirs uint32, 
 // send starts a message. A synchronous one that blocks has its receive posted already.
 func (w *world) send(from, to int, tag int32, synchronous, blocking bool) {
 	s := stream{from, to, tag}
-	call := w.enter(from, uint32(1))
+	kind := uint32(1)
+	if blocking && synchronous {
+		kind = 9
+	}
+	call := w.enter(from, kind)
 	k := len(w.sends[s])
 	r := w.ranks[from]
 	m := Message{Comm: 7, Peer: int32(to), Tag: tag, At: call, Done: NotDone}
@@ -176,10 +184,10 @@ func (w *world) send(from, to int, tag int32, synchronous, blocking bool) {
 	r.Sends = append(r.Sends, m)
 	w.sends[s] = append(w.sends[s], end{call, w.now[from], synchronous, len(r.Sends) - 1})
 	if blocking {
-		w.leave(from, call, w.now[from]+1)
-		if synchronous {
-			w.finishSend(s, k, call)
-		}
+		w.leave(from, call, w.now[from]+min(w.latency, 1))
+	}
+	if blocking && synchronous {
+		w.finishSend(s, k, call)
 	}
 }
 
@@ -189,7 +197,7 @@ func (w *world) finishSend(s stream, k int, call uint32) {
 	w.needs = append(w.needs, wait{rank: s.from, call: call, by: s.to, theirs: post.call})
 	w.ranks[s.from].Sends[w.sends[s][k].use].Done = call
 	start := w.ranks[s.from].Calls[call].Start
-	w.leave(s.from, call, max(w.now[s.from], post.time+latency))
+	w.leave(s.from, call, max(w.now[s.from], post.time+w.latency)+w.work)
 	if post.time > start {
 		w.waited(s.from, call, LateReceiver, s.to, post.call, post.time)
 		w.inStep(s.from, call, s.to, post.call)
@@ -216,7 +224,7 @@ func (w *world) finishReceive(s stream, k int, call uint32) {
 	w.needs = append(w.needs, wait{rank: s.to, call: call, by: s.from, theirs: sent.call})
 	w.ranks[s.to].Receives[w.posts[s][k].use].Done = call
 	start := w.ranks[s.to].Calls[call].Start
-	w.leave(s.to, call, max(w.now[s.to], sent.time+latency))
+	w.leave(s.to, call, max(w.now[s.to], sent.time+w.latency)+w.work)
 	if sent.time > start {
 		w.waited(s.to, call, LateSender, s.from, sent.call, sent.time)
 		w.inStep(s.to, call, s.from, sent.call)
@@ -254,9 +262,9 @@ func (w *world) collective(comm int, kind Kind, root int32) {
 		}
 		at := enter[k]
 		if last >= 0 {
-			at = max(at, enter[last]+latency)
+			at = max(at, enter[last]+w.latency)
 		}
-		w.leave(rank, calls[k], at)
+		w.leave(rank, calls[k], at+w.work)
 		if last >= 0 {
 			w.waited(rank, calls[k], patternOf[kind], members[last], calls[last], enter[last])
 		}
@@ -502,6 +510,14 @@ func randomComms(t *rapid.T, ranks int) []Comm {
 	return comms
 }
 
+// both does the same where there are cores, and where there are not enough.
+func (w *world) both(do func(*world)) {
+	do(w)
+	if w.crowded != nil {
+		do(w.crowded)
+	}
+}
+
 func (w *world) random(t *rapid.T, steps int) {
 	ranks := len(w.ranks)
 	anyRank := rapid.IntRange(0, ranks-1)
@@ -512,32 +528,42 @@ func (w *world) random(t *rapid.T, steps int) {
 	var receives, sends []open // to be waited for
 	for range steps {
 		for range rapid.IntRange(0, 2).Draw(t, "computations") {
-			w.compute(anyRank.Draw(t, "rank"), int64(rapid.IntRange(0, 30).Draw(t, "ns")), uint32(rapid.IntRange(1, 8).Draw(t, "path")))
+			rank, ns, path := anyRank.Draw(t, "rank"), int64(rapid.IntRange(0, 30).Draw(t, "ns")), uint32(rapid.IntRange(1, 8).Draw(t, "path"))
+			w.compute(rank, ns, path)
+			if w.crowded != nil {
+				off := int64(rapid.IntRange(0, 60).Draw(t, "off core"))
+				w.crowded.compute(rank, ns+off, path)
+				w.crowded.off[rank] += off
+			}
 		}
 		a, b := anyRank.Draw(t, "from"), anyRank.Draw(t, "to")
 		s := stream{a, b, int32(rapid.IntRange(0, 1).Draw(t, "tag"))}
 		sent, posted := len(w.sends[s]), len(w.posts[s])
 		switch action := rapid.IntRange(0, 6).Draw(t, "action"); {
 		case action == 0 && a != b: // a send that needs no receive
-			w.send(a, b, s.tag, false, true)
+			w.both(func(w *world) { w.send(a, b, s.tag, false, true) })
 		case action == 1 && a != b: // a receive of what was sent, or will be
-			call := w.post(a, b, s.tag)
-			if posted < sent {
-				w.finishReceive(s, posted, call)
-			} else {
+			w.both(func(w *world) {
+				if call := w.post(a, b, s.tag); posted < sent {
+					w.finishReceive(s, posted, call)
+				} else {
+					w.leave(b, call, w.now[b]+w.work)
+				}
+			})
+			if posted >= sent {
 				receives = append(receives, open{s, posted})
 			}
 		case action == 2 && a != b: // a synchronous send
 			if sent < posted {
-				w.send(a, b, s.tag, true, true)
+				w.both(func(w *world) { w.send(a, b, s.tag, true, true) })
 			} else {
-				w.send(a, b, s.tag, true, false)
+				w.both(func(w *world) { w.send(a, b, s.tag, true, false) })
 				sends = append(sends, open{s, sent})
 			}
 		case action == 3: // completion
 			for i, o := range receives {
 				if o.k < len(w.sends[o.s]) {
-					w.finishReceive(o.s, o.k, w.enter(o.s.to, 8))
+					w.both(func(w *world) { w.finishReceive(o.s, o.k, w.enter(o.s.to, 8)) })
 					receives = slices.Delete(receives, i, i+1)
 					break
 				}
@@ -545,17 +571,18 @@ func (w *world) random(t *rapid.T, steps int) {
 		case action == 4:
 			for i, o := range sends {
 				if o.k < len(w.posts[o.s]) {
-					w.finishSend(o.s, o.k, w.enter(o.s.from, 8))
+					w.both(func(w *world) { w.finishSend(o.s, o.k, w.enter(o.s.from, 8)) })
 					sends = slices.Delete(sends, i, i+1)
 					break
 				}
 			}
 		case action == 5:
 			comm := rapid.IntRange(0, len(w.comms)-1).Draw(t, "comm")
-			w.collective(comm, Kind(rapid.IntRange(0, 3).Draw(t, "kind")), int32(rapid.IntRange(0, int(w.comms[comm].Size)-1).Draw(t, "root")))
+			kind, root := Kind(rapid.IntRange(0, 3).Draw(t, "kind")), int32(rapid.IntRange(0, int(w.comms[comm].Size)-1).Draw(t, "root"))
+			w.both(func(w *world) { w.collective(comm, kind, root) })
 		}
 	}
-	w.finish()
+	w.both((*world).finish)
 }
 
 func withoutRanks(list []Wait) []Wait {
@@ -566,8 +593,9 @@ func withoutRanks(list []Wait) []Wait {
 	return list
 }
 
-func (w *world) check(t require.TestingT) Table {
-	for _, r := range w.ranks { // as a log has them: those communicators only that the rank is a member of
+// own leaves to each rank what its log has: those communicators only that it is a member of.
+func (w *world) own() []*Rank {
+	for _, r := range w.ranks {
 		renumber := map[uint32]uint32{}
 		var comms []Comm
 		for i, c := range r.Comms {
@@ -581,7 +609,11 @@ func (w *world) check(t require.TestingT) Table {
 		}
 		r.Comms = comms
 	}
-	table := replayAll(t, w.ranks)
+	return w.ranks
+}
+
+func (w *world) check(t require.TestingT) Table {
+	table := replayAll(t, w.own())
 	require.Equal(t, w.table(), withoutRanks(table.Waits))
 	require.EqualValues(t, len(w.ranks), table.Explained)
 	require.Equal(t, w.ideal(), table.Ideal)

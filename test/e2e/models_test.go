@@ -218,8 +218,9 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// On real libraries: named, and first; where it is off, not named. Other work on the machine, or fewer cores than ranks,
-// may hide or mimic an ailment: then there is nothing to hold the diagnosis against, and the table says so.
+// On real libraries: named, and first, also where ranks share cores; where it is off, not named. Other work on the machine,
+// or fewer cores than ranks, may mimic an ailment of what messages cost: then there is nothing to hold the diagnosis
+// against, and the table says so.
 func TestAilmentsOfModelsOnRealLibraries(t *testing.T) {
 	table := []string{fmt.Sprintf("%-9s %-13s %-14s %-26s %-8s %s", "library", "program", "ailment", "named", "cores", "without it")}
 	hits, misses, alarms := 0, 0, 0
@@ -256,7 +257,7 @@ func TestAilmentsOfModelsOnRealLibraries(t *testing.T) {
 				table = append(table, fmt.Sprintf("%-9s %-13s %-14s %-26s %-8s %s", mpi.name, p.program, p.ailment, named, cores, off.names()))
 				if named == p.factor {
 					hits++
-				} else if on.cores && p.traits&messages == 0 { // what messages cost is up to the machine
+				} else if p.traits&messages == 0 { // what messages cost is up to the machine
 					misses++
 					t.Errorf("%s %s: %s", p.program, p.ailment, on.names())
 				}
@@ -267,7 +268,7 @@ func TestAilmentsOfModelsOnRealLibraries(t *testing.T) {
 			}
 		})
 	}
-	tell(t, "ailments-real", append(table, fmt.Sprintf("%d ailments named, %d missed with enough cores, %d false alarms", hits, misses, alarms)))
+	tell(t, "ailments-real", append(table, fmt.Sprintf("%d ailments named, %d missed, %d false alarms", hits, misses, alarms)))
 }
 
 // marple diagnose -- LAUNCHER measures what the next level asks for, and no more: one run for the profile, a second one
