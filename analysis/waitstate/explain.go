@@ -189,6 +189,9 @@ type excuse struct {
 
 // compare tells those that were waited for what the waiting rank did meanwhile, and has them compare.
 func (x *replay) compare(kept []waited) error {
+	for _, list := range x.steps {
+		slices.SortFunc(list, func(a, b step) int { return cmp.Compare(a.mine, b.mine) })
+	}
 	told := map[int32]*out{}
 	for i := range kept {
 		w := &kept[i]

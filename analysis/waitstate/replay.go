@@ -461,7 +461,6 @@ func (x *replay) match(p int32, mine [2][]int32, theirSends, theirReceives map[e
 			x.depend(m.Done, p, h)
 		}
 	}
-	slices.SortFunc(x.steps[p], func(a, b step) int { return cmp.Compare(a.mine, b.mine) })
 }
 
 func (x *replay) concurrent(list []Message, which []int32) bool {
@@ -640,6 +639,9 @@ func (x *replay) collective(c *Comm, list []int32, first int) error {
 		waits := o.Kind == AllToAll || o.Kind == Prefix || (o.Kind == ToRoot) == (o.Root == c.Me)
 		if waits && e.rank >= 0 {
 			x.offer(o.Done, o.Pattern, e.time, e.rank, e.call, e.path)
+			if o.Kind != AllToAll && o.Done != NotDone && e.time > x.r.Calls[o.Done].Start {
+				x.inStep(e.rank, o.Done, e.call)
+			}
 		}
 		if o.Kind == AllToAll && o.Done != NotDone && int(o.Done) < x.r.Main {
 			together.ordinal = append(together.ordinal, uint32(first+i))

@@ -268,6 +268,9 @@ func (w *world) collective(comm int, kind Kind, root int32) {
 		if last >= 0 {
 			w.waited(rank, calls[k], patternOf[kind], members[last], calls[last], enter[last])
 		}
+		if last >= 0 && kind != AllToAll && enter[last] > enter[k] {
+			w.all[rank] = append(w.all[rank], aligned{calls[k], calls[last], members[last]}) // of which the other does not know
+		}
 		if kind == AllToAll {
 			for j, other := range members {
 				if j != k {
