@@ -296,6 +296,9 @@ func (c *context) walk() {
 
 // inner goes from a component that a call path belongs to on to the parts of it that it belongs to.
 func (c *context) inner(at, i int, has map[string]bool, e *Event) int {
+	if at >= 0 && c.elsewhere(at, i, has) {
+		at = none
+	}
 	for k := 0; k < len(c.parts); k++ {
 		if c.above[k] == at && c.fits(k, i, has, e) {
 			at, k = k, -1
@@ -353,13 +356,20 @@ func (p pathNames) with(n *node) pathNames {
 // fits tells whether a call path, or a single event of it, belongs to a component of which its parent is not part.
 func (c *context) fits(part, i int, has map[string]bool, e *Event) bool {
 	for _, one := range c.parts[part].Match {
-		if one.NeedsEvents() && (e == nil || !c.fitsEvent(one, e)) || !c.fitsPath(one, i, has) {
+		if one.NeedsEvents() && (e == nil || !c.fitsEvent(one, e)) || !c.fitsPath(one, i, has) || c.elsewhere(part, i, has) {
 			continue
 		}
 		c.named = c.named || one.Named()
 		return true
 	}
 	return false
+}
+
+// elsewhere tells whether a call path that fits a component was sorted into another one.
+func (c *context) elsewhere(part, i int, has map[string]bool) bool {
+	return slices.ContainsFunc(c.parts[part].Unless, func(one *knowledge.Condition) bool {
+		return !one.NeedsEvents() && c.fitsPath(one, i, has)
+	})
 }
 
 // differ tells whether events of a call path may belong to different components.
@@ -376,14 +386,14 @@ func (c *context) differ(class, i int) bool {
 
 // fitsPath holds what the call path tells against a condition.
 func (c *context) fitsPath(one *knowledge.Condition, i int, has map[string]bool) bool {
-	n, names := &c.nodes[i], &c.names[i]
+	names := &c.names[i]
 	switch {
 	case one.Role != "" && !has[one.Role],
 		len(one.In) > 0 && !anyFits(one.In, names.functions) && !anyFits(one.In, names.regions),
 		len(one.Function) > 0 && !anyFits(one.Function, names.functions),
 		len(one.Region) > 0 && !anyFits(one.Region, names.regions),
 		len(one.File) > 0 && !anyFits(one.File, names.files),
-		one.Leaf() && !c.leaf(one, n):
+		one.Leaf() && !c.leaf(one, i):
 		return false
 	}
 	return true
@@ -406,32 +416,47 @@ func (c *context) fitsEvent(one *knowledge.Condition, e *Event) bool {
 }
 
 // leaf holds the part of a condition that is about the call or computation itself against it.
-func (c *context) leaf(one *knowledge.Condition, n *node) bool {
+func (c *context) leaf(one *knowledge.Condition, i int) bool {
+	n := &c.nodes[i]
 	if one.Computation != "" {
 		return n.kind == callgraph.KindGap && (one.Computation == "any" || (one.Computation == "loop") == n.Loop) &&
-			c.edge(one.After, n.From) && c.edge(one.Before, n.To)
+			c.edge(one.After, i, n.From) && c.edge(one.Before, i, n.To)
 	}
 	return n.kind == callgraph.KindMPI && (len(one.MPI) == 0 || anyFits(one.MPI, []string{n.Name})) &&
 		(len(one.Ops) == 0 || slices.Contains(one.Ops, n.op))
 }
 
-// edge tells whether a computation begins or ends at a call with such a name, or in a function with such a name.
-func (c *context) edge(globs []knowledge.Glob, id string) bool {
+// edge tells whether a computation begins or ends at a call with such a name, or in a function or region with such a
+// name: in the one that makes the call, or in one above it that is left, or entered, between the two.
+func (c *context) edge(globs []knowledge.Glob, gap int, id string) bool {
 	if len(globs) == 0 {
 		return true
 	}
-	i, ok := c.byID()[id]
+	call, ok := c.byID()[id]
 	if !ok {
 		return false
 	}
-	names := []string{c.nodes[i].Name}
-	for _, inlined := range c.nodes[i].Inlined {
-		names = append(names, inlined.Function)
+	around := c.common(gap, call)
+	names := []string{c.nodes[call].Name}
+	for i := call; i >= 0 && i != around; i = c.nodes[i].parent {
+		n := &c.nodes[i]
+		names = append(names, n.Name, n.Function)
+		for _, inlined := range n.Inlined {
+			names = append(names, inlined.Function)
+		}
 	}
-	if p := c.nodes[i].parent; p >= 0 && c.nodes[p].kind == callgraph.KindFrame {
+	if p := c.nodes[call].parent; p >= 0 {
 		names = append(names, c.nodes[p].Function)
 	}
 	return anyFits(globs, names)
+}
+
+// common is the innermost call path that two have in common; parents come before what is below them.
+func (d *data) common(a, b int) int {
+	for a != b {
+		a, b = min(a, b), d.nodes[max(a, b)].parent
+	}
+	return a
 }
 
 func (d *data) byID() map[string]int {

@@ -106,52 +106,71 @@ func TestDelegatedAndCompositeDelays(t *testing.T) {
 	}
 }
 
-// bulges is PDLAHQR's form on four ranks: a bulge comes from the rank before, is chased and handed on; then the
-// reflections that it made are broadcast, and applied to the blocks of all. Rank 2 takes longer for each bulge, or for its
-// blocks, which the others wait for in the broadcast.
+// bulges is PDLAHQR's form on four ranks, with BLACS between it and MPI: what a bulge stands on comes from the rank before
+// and goes on; the bulge is chased; then the reflections that it made are broadcast, and applied to the blocks of all,
+// across whose border there is an exchange. Rank 2 takes longer for each bulge, or for its blocks, which the others wait
+// for in the broadcast.
 func bulges(chase, update uint64) *run.Run {
 	return analysistest.Run(4, 4, func(r *rank) {
 		late := uint64(0)
 		if r.Rank == 2 {
 			late = 1
 		}
+		receive := func(line, from int) {
+			r.Function(line, "dgerv2d_", func() { r.Function(20, "BI_Srecv", func() { r.Recv(1, from, 72, 0) }) })
+		}
+		send := func(line, to int) {
+			r.Function(line, "dgesd2d_", func() { r.Function(21, "BI_Asend", func() { r.Send(2, to, 72, 0) }) })
+		}
+		r.Compute(5 * ms) // the matrix, before there is a bulge
 		r.Function(10, "pdlahqr_", func() {
 			analysistest.Steps(12, func() {
-				r.Function(11, "dgerv2d_", func() {
+				r.Function(11, "pdlacp3_", func() {
 					if r.Rank > 0 {
-						r.Recv(1, r.Rank-1, 72, 0)
-					} else { // makes the bulge
-						r.Call(1, "MPI_Wait", event.OpWait, 0, event.Call{Peer: event.NoPeer})
+						receive(12, r.Rank-1)
+					}
+					if r.Rank < 3 {
+						send(13, r.Rank+1)
 					}
 				})
 				r.Compute((1 + late*chase) * ms)
-				if r.Rank < 3 {
-					r.Function(12, "dgesd2d_", func() { r.Send(2, r.Rank+1, 72, 0) })
-				}
-				r.Function(13, "dgebs2d_", func() {
+				r.Function(14, "dgebs2d_", func() {
 					r.Call(3, "MPI_Bcast", event.OpOneToN, 0, event.Call{Duration: (1 - late) * (chase + update) * ms, Peer: event.NoPeer, Collective: true, Out: 72})
 				})
-				r.Compute((2 + late*update) * ms)
+				r.Compute((1 + late*update) * ms)
+				if r.Rank < 3 {
+					send(15, r.Rank+1)
+				}
+				r.Compute(500_000)
+				if r.Rank > 0 {
+					receive(16, r.Rank-1)
+				}
+				r.Compute(500_000)
 			})
 		})
 	})
 }
 
-// Where it is known what is computed for a bulge and what for the blocks, the knowledge of PDLAHQR tells to the nanosecond
+// The knowledge of PDLAHQR tells what is computed for a bulge from what is computed on the blocks, and so to the nanosecond
 // what each makes all ranks wait for.
 func TestDelaysOfTheModelOfPDLAHQR(t *testing.T) {
-	k, err := knowledge.Library{}.Read("bulges.yaml", []byte(`extends: pdlahqr
-match:
-  pipeline.work: {after: "*gerv2d*", computation: any}
-  geometric.update: {after: "*gebs2d*", computation: any}
-`))
+	k, err := knowledge.Library{}.Load("pdlahqr")
 	require.NoError(t, err)
+	pipeline, geometric := k.Scope("pipeline"), k.Scope("geometric")
 	for _, c := range []struct {
 		chase, update        uint64 // ms per bulge that rank 2 takes longer
 		delegated, composite string
 	}{{3, 1, "holds", "holds"}, {1, 3, "holds", "holds"}, {2, 0, "holds", "rejected"}, {0, 2, "rejected", "rejected"}, {0, 0, "rejected", "rejected"}} {
 		g, err := apply(newData(bulges(c.chase, c.update)), k, nil)
 		require.NoError(t, err)
+		for part, want := range map[knowledge.ComponentRef]float64{
+			{Scope: pipeline, Name: "work"}:    12 * float64(4+c.chase) / 1000,
+			{Scope: geometric, Name: "update"}: (20 + 12*float64(8+c.update)) / 1000,
+		} {
+			time, err := g.evaluators[part.Scope].time(selection{component: part.Name, place: none})
+			require.NoError(t, err)
+			require.InDelta(t, want, time, 1e-9, part.String())
+		}
 		got := map[string]float64{}
 		for _, w := range k.Waits {
 			if w.At.String() == "geometric.exchange" {
@@ -173,5 +192,33 @@ match:
 		if c.composite == "holds" {
 			require.InDelta(t, 12*3*float64(c.chase+c.update)/1000, lost["composite-geometric-exchange"], 1e-9)
 		}
+		// What ranks work for one model is not lost to the other.
+		for scope, metric := range map[*knowledge.Scope]string{pipeline: "stage_loss", geometric: "idle_loss"} {
+			loss, err := g.evaluators[scope].metric(metric, "")
+			require.NoError(t, err)
+			require.InDelta(t, 12*3*float64(c.chase+c.update)/1000, loss, 1e-9, metric)
+		}
+	}
+}
+
+// What stands before and after a computation is known by any of the functions between the two, but not by one that the
+// computation itself is in.
+func TestComputationBesideFunctions(t *testing.T) {
+	r := analysistest.Run(2, 2, func(r *rank) {
+		r.Function(1, "solve", func() {
+			r.Function(2, "fetch", func() { r.Function(3, "get", func() { r.Barrier(4, 0) }) })
+			r.Compute(1 * ms)
+			r.Region("store", func() { r.Function(5, "put", func() { r.Barrier(6, 0); r.Compute(2 * ms); r.Barrier(7, 0) }) })
+		})
+	})
+	for glob, want := range map[string]float64{"after: fetch": 0.001, "after: get": 0.001, "after: MPI_Barrier": 0.003, "after: solve": 0, "after: main": 0,
+		"before: store": 0.001, "before: put": 0.002, "after: fetch, before: store": 0.001, "after: put": 0.002} {
+		k, err := knowledge.Library{}.Read("beside.yaml", []byte("extends: pipeline\nmatch: {work: {computation: any, "+glob+"}}\n"))
+		require.NoError(t, err)
+		g, err := apply(newData(r), k, nil)
+		require.NoError(t, err)
+		time, err := g.evaluators[k.Scopes[0]].time(selection{component: "work", place: none})
+		require.NoError(t, err)
+		require.InDelta(t, 2*want, time, 1e-9, glob)
 	}
 }

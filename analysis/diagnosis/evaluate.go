@@ -19,6 +19,7 @@ type evaluator struct {
 	values map[string]value
 	places map[string]value
 	given  map[string]float64 // values that a test gives instead
+	totals map[string]any     // of the run
 }
 
 type value struct {
@@ -28,7 +29,8 @@ type value struct {
 
 func newEvaluator(d *Diagnosis, c *context) *evaluator {
 	e := &evaluator{context: c, d: d, values: map[string]value{}, places: map[string]value{}}
-	e.env = map[string]any{"all": component{e, "all"}, "run": e.totals()}
+	e.totals = e.ofRun()
+	e.env = map[string]any{"all": component{e, "all"}, "run": e.totals}
 	for name, f := range functionTable {
 		e.env[name] = func(args ...any) (any, error) { return f(e, args) }
 		if c.imagined && knowledge.NeedsRun(name) {
@@ -82,7 +84,8 @@ func newEvaluator(d *Diagnosis, c *context) *evaluator {
 	return e
 }
 
-func (e *evaluator) totals() map[string]any {
+// ofRun is what is known of the run as a whole.
+func (e *evaluator) ofRun() map[string]any {
 	r := e.r
 	if e.imagined {
 		none := map[string]any{}

@@ -70,7 +70,23 @@ func prepare(d *data, k *knowledge.Knowledge, given map[string]map[string]float6
 		g.evaluators[s] = e
 		g.has[s] = g.measured(e)
 	}
+	for _, s := range k.Scopes {
+		if span, ok := g.evaluators[s].totals["span"].(float64); ok {
+			g.evaluators[s].totals["span"] = span - g.others(s)
+		}
+	}
 	return g
+}
+
+// others is how long a rank works, on average, for the models that one runs interleaved with: no time that this one
+// could lose.
+func (g *Diagnosis) others(s *knowledge.Scope) (seconds float64) {
+	for _, c := range g.knowledge.Others(s) {
+		if all, err := g.evaluators[c.Scope].time(selection{component: c.Name, place: none}); err == nil {
+			seconds += all / float64(len(g.ranks))
+		}
+	}
+	return seconds
 }
 
 // apply diagnoses a run with a piece of knowledge.

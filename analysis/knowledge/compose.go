@@ -18,7 +18,8 @@ import (
 // Restructuring: models run interleaved. One of them is the host. The others' observations that mean the same as
 // one of the host's are that one; what hangs below them hangs there, and what is left joins the host's tree where
 // its parent has gone. The composed event says in which order components of both follow each other, and with it
-// where the delays of one model are waited for in a component of another.
+// where the delays of one model are waited for in a component of another. What the composition matches is sorted: it
+// belongs to one component of one model.
 type composer struct {
 	*reader
 	library Library
@@ -45,7 +46,7 @@ func (l Library) compose(r *reader, body ast.Node, depth int) (*Knowledge, error
 	for _, name := range []string{"model", "roles", "components", "groups", "places", "events", "delays"} {
 		delete(sections, name) // these belong to single models
 	}
-	var event ast.Node
+	var event, match ast.Node
 	var shared [][]string
 	var adapt []func()
 	thresholds := sections["thresholds"]
@@ -57,7 +58,7 @@ func (l Library) compose(r *reader, body ast.Node, depth int) (*Knowledge, error
 	sections["shared"] = func(_, v ast.Node) {
 		r.items(v, func(item ast.Node) { shared = append(shared, r.texts(item, "shared")) })
 	}
-	sections["match"] = func(_, v ast.Node) { adapt = append(adapt, func() { r.adapt(c.k, v, "match", r.adaptMatch) }) }
+	sections["match"] = func(_, v ast.Node) { match = v }
 	sections["roles"] = func(_, v ast.Node) { adapt = append(adapt, func() { r.adapt(c.k, v, "roles", r.adaptRole) }) }
 	sections["set"] = func(_, v ast.Node) { adapt = append(adapt, func() { r.adapt(c.k, v, "set", r.adaptThreshold) }) }
 	sections["thresholds"] = thresholds
@@ -71,6 +72,7 @@ func (l Library) compose(r *reader, body ast.Node, depth int) (*Knowledge, error
 	c.k.Name, c.k.Title, c.k.About = r.m.Name, r.m.Title, r.m.About
 	steps := []func(){
 		c.placeTop,
+		func() { c.match(match) },
 		func() { c.composed(event) },
 		func() { c.share(shared) },
 		c.restructure,
@@ -85,6 +87,7 @@ func (l Library) compose(r *reader, body ast.Node, depth int) (*Knowledge, error
 			}
 		},
 		c.own,
+		func() { c.k.sort(nil) },
 	}
 	for _, step := range steps {
 		if step(); len(r.problems) > 0 {
@@ -166,6 +169,27 @@ func (c *composer) placeTop() {
 	}
 	if len(c.top) == 0 {
 		c.fail(Position{1, 1}, "every model is nested in another; one must be outermost")
+	}
+}
+
+// match reads what belongs to components of the models.
+func (c *composer) match(n ast.Node) {
+	if n == nil {
+		return
+	}
+	var sorted []ComponentRef
+	for _, pair := range c.pairs(n, "match") {
+		alias, name, ok := c.component(pair.Key.GetToken().Value, place(pair.Key), "match")
+		if !ok {
+			continue
+		}
+		c.adaptMatch(c.models[alias], name, place(pair.Key), pair.Value)
+		if s := c.top[alias]; s != nil {
+			sorted = append(sorted, ComponentRef{s, name})
+		}
+	}
+	if len(c.top) > 1 {
+		c.k.Sorted = sorted
 	}
 }
 

@@ -77,6 +77,7 @@ type Part struct {
 	Position
 	Name, About, Within string
 	Match               []*Condition
+	Unless              []*Condition // what fits one of these is sorted into another component
 }
 
 // Condition says which events belong to a component: all that is set must fit. Lists are alternatives.
@@ -86,7 +87,7 @@ type Condition struct {
 	In                                        []Glob // functions or regions
 	Ops                                       []event.Op
 	Computation                               string // straight, loop or any; "" for not a computation
-	After, Before                             []Glob // MPI functions around a computation, or what calls them
+	After, Before                             []Glob // MPI functions around a computation, or functions and regions that lead to them
 	Role, Peer                                string
 	Tags                                      []Range
 }

@@ -79,6 +79,7 @@ var mistakes = []struct{ old, new, want string }{
 	{"role: boss", "role: bos", `small.yaml:7:17: component wait: unknown role "bos"; did you mean "boss"?`},
 	{"boss: hub", "boss: hob", `small.yaml:4:9: role boss: "hob" is neither a list of ranks like 0-3,8-14:2,20- nor one of all, branch`},
 	{"step: work wait+", "step: work wiat+", `small.yaml:13:14: event step: unknown component "wiat"; did you mean "wait"?`},
+	{"caused_by: work", "caused_by: *work", `no anchor &work stands before this`},
 	{"caused_by: work", "caused_by: play", `delay late: unknown component "play"`},
 	{"of: work, largest", "of: word, largest", `place worst: of: unknown component "word"`},
 	{"p of all_parts", "p of all_pets", `each: unknown group "all_pets"; did you mean "all_parts"?`},
@@ -251,6 +252,47 @@ func TestModelsAreFoundBesideAFileAndAmongTheBuiltInOnes(t *testing.T) {
 		_, err := library.Read("mine.yaml", []byte(text))
 		require.ErrorContains(t, err, want, text)
 	}
+}
+
+// What a composition matches belongs to one component of one model: the first that it fits. Extensions come before what
+// they extend; what is the same is shared.
+func TestWhatACompositionMatchesIsSorted(t *testing.T) {
+	const composition = `
+composition: two
+models: {line: pipeline, field: geometric-decomposition}
+event: (line.receive line.work field.exchange field.update)+
+match:
+  line.work: &first {in: [chase, fetch], computation: any}
+  field.exchange: {in: fetch}
+  field.react: {after: fetch, computation: any}
+  field.update: {computation: any}
+  line.drain: *first
+`
+	unless := func(k *Knowledge) map[string]int {
+		n := map[string]int{}
+		for _, c := range k.Sorted {
+			n[c.String()] = len(c.part().Unless)
+		}
+		return n
+	}
+	k, err := Library{}.Read("two.yaml", []byte(composition))
+	require.NoError(t, err)
+	// A part of a component competes with other components, not with the whole.
+	require.Equal(t, map[string]int{"line.work": 0, "field.exchange": 1, "field.react": 2, "field.update": 2, "line.drain": 3}, unless(k))
+	require.Equal(t, []ComponentRef{{k.Scope("field"), "update"}}, k.Others(k.Scope("line")))
+
+	directory := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(directory, "two.yaml"), []byte(composition), 0o644))
+	k, err = Library{Directory: directory}.Read("mine.yaml", []byte("extends: two\nmatch: {field.update: {in: blocks, computation: any}}\n"))
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{"field.update": 0, "line.work": 1, "field.exchange": 2, "field.react": 2, "line.drain": 3}, unless(k))
+
+	// Components of a nested model are inside those of the other.
+	k, err = Library{}.Read("nested.yaml", []byte(strings.Replace(strings.Replace(composition, "event: (line.receive line.work field.exchange field.update)+",
+		"nest: [{model: field, into: line.work}]", 1), "composition: two", "composition: nested", 1)))
+	require.NoError(t, err)
+	require.Empty(t, k.Sorted)
+	require.Equal(t, []Glob{"fetch"}, k.Scope("line.work").Model.Component("exchange").Match[0].In)
 }
 
 func TestQuantities(t *testing.T) {

@@ -80,10 +80,21 @@ func (l Library) extend(r *reader, body ast.Node, depth int) (*Knowledge, error)
 				r.fail(place(value), "extends: %v", err)
 			}
 		},
-		"model":      r.into(&own.Name, "model"),
-		"title":      r.into(&own.Title, "title"),
-		"about":      r.into(&own.About, "about"),
-		"match":      func(_, value ast.Node) { r.adapt(base, value, "match", r.adaptMatch) },
+		"model": r.into(&own.Name, "model"),
+		"title": r.into(&own.Title, "title"),
+		"about": r.into(&own.About, "about"),
+		"match": func(_, value ast.Node) {
+			var first []ComponentRef
+			r.adapt(base, value, "match", func(s *Scope, name string, at Position, value ast.Node) {
+				r.adaptMatch(s.Model, name, at, value)
+				if len(base.Sorted) > 0 && s.Parent == nil {
+					first = append(first, ComponentRef{s, name})
+				}
+			})
+			if len(r.problems) == 0 && len(first) > 0 {
+				base.sort(first)
+			}
+		},
 		"roles":      func(_, value ast.Node) { r.adapt(base, value, "roles", r.adaptRole) },
 		"thresholds": func(_, value ast.Node) { r.adapt(base, value, "thresholds", r.adaptThreshold) },
 	})
@@ -101,15 +112,15 @@ func (l Library) extend(r *reader, body ast.Node, depth int) (*Knowledge, error)
 }
 
 // adapt reads changes to the elements of the models of a piece of knowledge, called NAME or SCOPE.NAME.
-func (r *reader) adapt(k *Knowledge, n ast.Node, what string, change func(m *Model, name string, at Position, value ast.Node)) {
+func (r *reader) adapt(k *Knowledge, n ast.Node, what string, change func(s *Scope, name string, at Position, value ast.Node)) {
 	if k == nil {
 		return
 	}
 	for _, pair := range r.pairs(n, what) {
 		full := pair.Key.GetToken().Value
-		scope, name, qualified := strings.Cut(full, ".")
-		if !qualified {
-			name, scope = full, k.Scopes[0].Name
+		name, scope := full, k.Scopes[0].Name
+		if i := strings.LastIndex(full, "."); i >= 0 {
+			scope, name = full[:i], full[i+1:]
 		}
 		if s := k.Scope(scope); s == nil {
 			var known []string
@@ -118,7 +129,7 @@ func (r *reader) adapt(k *Knowledge, n ast.Node, what string, change func(m *Mod
 			}
 			r.fail(place(pair.Key), "%s: %s", what, unknown("model", scope, known))
 		} else {
-			change(s.Model, name, place(pair.Key), pair.Value)
+			change(s, name, place(pair.Key), pair.Value)
 		}
 	}
 }
@@ -139,7 +150,8 @@ func (r *reader) adaptMatch(m *Model, name string, at Position, value ast.Node) 
 	}
 }
 
-func (r *reader) adaptRole(m *Model, name string, at Position, value ast.Node) {
+func (r *reader) adaptRole(s *Scope, name string, at Position, value ast.Node) {
+	m := s.Model
 	x := m.Role(name)
 	if x == nil {
 		r.fail(at, "roles: %s", unknown("role", name, names(m.Roles)))
@@ -149,7 +161,8 @@ func (r *reader) adaptRole(m *Model, name string, at Position, value ast.Node) {
 	r.ranks(x, value)
 }
 
-func (r *reader) adaptThreshold(m *Model, name string, at Position, value ast.Node) {
+func (r *reader) adaptThreshold(s *Scope, name string, at Position, value ast.Node) {
+	m := s.Model
 	if m.Threshold(name) == nil {
 		r.fail(at, "thresholds: %s", unknown("threshold", name, names(m.Thresholds)))
 		return

@@ -68,7 +68,34 @@ func (r *reader) parse(data []byte) (body ast.Node) {
 		r.fail(Position{1, 1}, "the file is empty")
 		return nil
 	}
-	return tree.Docs[0].Body
+	return r.resolved(tree.Docs[0].Body, map[string]ast.Node{})
+}
+
+// resolved puts what is named by an anchor in the place of its aliases.
+func (r *reader) resolved(n ast.Node, anchors map[string]ast.Node) ast.Node {
+	switch v := n.(type) {
+	case *ast.MappingNode:
+		for _, pair := range v.Values {
+			pair.Value = r.resolved(pair.Value, anchors)
+		}
+	case *ast.MappingValueNode:
+		v.Value = r.resolved(v.Value, anchors)
+	case *ast.SequenceNode:
+		for i, item := range v.Values {
+			v.Values[i] = r.resolved(item, anchors)
+		}
+	case *ast.AnchorNode:
+		value := r.resolved(v.Value, anchors)
+		anchors[v.Name.GetToken().Value] = value
+		return value
+	case *ast.AliasNode:
+		name := v.Value.GetToken().Value
+		if anchors[name] != nil {
+			return anchors[name]
+		}
+		r.fail(place(n), "no anchor &%s stands before this", name)
+	}
+	return n
 }
 
 // syntaxError takes the parser's "[line:column] message", with an excerpt below, apart.

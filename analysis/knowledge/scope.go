@@ -21,6 +21,8 @@ type Knowledge struct {
 	Host     *Scope
 	Event    *pattern.Expr
 	Switches [][2]string
+	// Sorted are components of models that run interleaved, told apart: what several of them fit belongs to the first.
+	Sorted []ComponentRef
 	// Links are the lines from a fact that is a deputy to those it stands for, and to composite facts.
 	Links []Link
 	Notes []Problem
@@ -76,6 +78,54 @@ type Wait struct {
 func Alone(m *Model) *Knowledge {
 	s := &Scope{Model: m}
 	return &Knowledge{Name: m.Name, Title: m.Title, About: m.About, File: m.File, Notes: m.Notes, Scopes: []*Scope{s}, Waits: s.waits()}
+}
+
+// sort puts components before those that were sorted until now, and takes what the earlier ones fit from the later.
+// Components that fit the same are shared, and a part may have what the whole has.
+func (k *Knowledge) sort(first []ComponentRef) {
+	rest := slices.DeleteFunc(slices.Clone(k.Sorted), func(c ComponentRef) bool { return slices.Contains(first, c) })
+	k.Sorted = append(first, rest...)
+	for i, c := range k.Sorted {
+		part := c.part()
+		part.Unless = nil
+		for _, earlier := range k.Sorted[:i] {
+			if earlier.Scope.Model == c.Scope.Model && (earlier.within(c) || c.within(earlier)) {
+				continue
+			}
+			for _, one := range earlier.part().Match {
+				if !slices.ContainsFunc(part.Match, func(own *Condition) bool { return same(own, one) }) {
+					part.Unless = append(part.Unless, one)
+				}
+			}
+		}
+	}
+}
+
+// Others are the components that work for other models than this one, where the two are told apart.
+func (k *Knowledge) Others(s *Scope) (list []ComponentRef) {
+	if !slices.ContainsFunc(k.Sorted, func(c ComponentRef) bool { return c.Scope == s }) {
+		return nil
+	}
+	for _, c := range k.Sorted {
+		works := slices.ContainsFunc(c.Scope.Model.Delays, func(d *Delay) bool { return slices.Contains(d.CausedBy, c.Name) })
+		shared := slices.ContainsFunc(s.Model.Components, func(p *Part) bool { return slices.Equal(p.Match, c.part().Match) })
+		if works && !shared {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func (c ComponentRef) part() *Part { return c.Scope.Model.Component(c.Name) }
+
+// within tells whether a component is another one of its model, or part of it.
+func (c ComponentRef) within(other ComponentRef) bool {
+	for name := c.Name; name != ""; name = c.Scope.Model.Component(name).Within {
+		if name == other.Name {
+			return true
+		}
+	}
+	return false
 }
 
 // waits are those of a model's own delays.
