@@ -83,50 +83,16 @@ const (
 //
 // The shares are good until it is called again.
 func (x *replay) spent(after, before uint32) (shares []share, low, high int) {
-	r := x.r
 	first := 0
 	if after != NotDone {
 		first = int(after) + 1
 	}
 	first = max(first, int(before)-MostInterval)
-	if x.sums == nil {
-		x.sums = make([]int64, len(r.Paths)*int(classes))
-	}
-	x.touched = x.touched[:0]
-	add := func(path uint32, class uint8, ns int64) {
-		at := path*uint32(classes) + uint32(class)
-		if x.sums[at] == 0 {
-			x.touched = append(x.touched, at)
-		}
-		x.sums[at] += ns
-	}
-	low, _ = slices.BinarySearchFunc(x.kept, uint32(first), func(w waited, c uint32) int { return cmp.Compare(w.call, c) })
-	high = low
-	for i := first; i <= int(before); i++ {
-		end := r.Begin
-		if i > 0 {
-			end = r.Calls[i-1].End
-		}
-		c := &r.Calls[i]
-		add(c.Gap, outside, c.Start-end-c.OffCore)
-		add(r.OffCore, coreless, c.OffCore)
-		if i == int(before) {
-			break
-		}
-		busy := c.End - c.Start
-		if high < len(x.kept) && x.kept[high].call == uint32(i) {
-			busy -= r.duration(&x.kept[high])
-			high++
-		}
-		add(c.Path, inside, busy)
-	}
-	shares = x.shares[:0]
-	for _, at := range x.touched {
-		if ns := x.sums[at]; ns > 0 {
-			shares = append(shares, share{r.Paths[at/uint32(classes)], uint8(at % uint32(classes)), ns})
-		}
-		x.sums[at] = 0
-	}
+	w := x.covering(first, int(before))
+	x.tallyGap(w, int(before), 1)
+	shares = x.sharesOf(w, x.shares[:0])
+	x.tallyGap(w, int(before), -1)
+	low, high = x.keptFrom(first), x.keptFrom(int(before))
 	x.shares = shares
 	return shares, low, high
 }

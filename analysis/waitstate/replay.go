@@ -86,9 +86,10 @@ type replay struct {
 
 	kept    []waited // that are explained, in the order of calls
 	excuses []excuse // for waits of other ranks
-	sums    []int64  // of spent, which would otherwise be made anew for each wait; so are the next two
-	touched []uint32
-	shares  []share
+	shares  []share  // of spent, which would otherwise be made anew for each wait
+	windows [windows]window
+	next    int    // that is given away
+	tallied uint64 // calls, in all windows
 }
 
 // asked is when a receive was posted, and when its message was sent.
