@@ -316,7 +316,7 @@ type Header struct {
 
 const (
 	magic   = "MARPLE\r\n"
-	version = 6
+	version = 7
 
 	recordSize    = 32
 	stringsMax    = 1 << 20
