@@ -37,6 +37,7 @@ type data struct {
 type node struct {
 	*run.Node
 	parent  int
+	place   int // the first call path that is the same place
 	kind    callgraph.Kind
 	op      event.Op
 	class   uint8
@@ -78,6 +79,7 @@ func newData(r *run.Run) *data {
 	if root := r.Root(); root != nil {
 		d.add(root, -1)
 	}
+	d.places()
 	if r.PeersNotListed == 0 {
 		var edges []structure.Edge
 		for _, p := range r.Peers {
@@ -121,6 +123,28 @@ func (d *data) add(n *run.Node, parent int) {
 	at := len(d.nodes) - 1
 	for _, c := range n.Children {
 		d.add(c, at)
+	}
+}
+
+// places puts computations together that have the same name below the same node. Seen from there they are between the
+// same calls, though these lead to different MPI calls on ranks with other neighbours, say.
+func (d *data) places() {
+	type named struct {
+		parent int
+		name   string
+	}
+	first := map[named]int{}
+	for i := range d.nodes {
+		n := &d.nodes[i]
+		n.place = i
+		if n.kind != callgraph.KindGap {
+			continue
+		}
+		key := named{n.parent, n.Name}
+		if _, known := first[key]; !known {
+			first[key] = i
+		}
+		n.place = first[key]
 	}
 }
 
@@ -489,7 +513,7 @@ func (s selection) key() string {
 
 // selects tells whether a call path is selected, on ranks of a class.
 func (c *context) selects(s selection, class, i int) bool {
-	if c.nodes[i].class&s.class != s.class || c.nodes[i].class == 0 || s.place >= 0 && i != s.place {
+	if c.nodes[i].class&s.class != s.class || c.nodes[i].class == 0 || s.place >= 0 && c.nodes[i].place != c.nodes[s.place].place {
 		return false
 	}
 	at := c.assign[class][i]

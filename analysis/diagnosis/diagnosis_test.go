@@ -19,6 +19,7 @@ var ailments = []struct {
 	ranks  int
 	cores  int
 	script func(*rank)
+	waits  bool     // the logs are replayed
 	want   []string // ids of the findings, the most expensive first
 	share  float64  // of the first
 	title  string
@@ -68,6 +69,64 @@ var ailments = []struct {
 		r.Compute(ms/2 + extra)
 		r.Barrier(20, ms/2-extra)
 	}},
+	{name: "other neighbours at the rim", ranks: 2, cores: 2, script: func(r *rank) {
+		analysistest.Steps(100, func() {
+			r.Compute(10 * ms)
+			r.Function(5, "give", func() { r.Send(10+r.Rank, 1-r.Rank, 4096, ms/2) })
+			r.Function(6, "take", func() { r.Recv(12+r.Rank, 1-r.Rank, 4096, ms/2) })
+		})
+	}},
+	{name: "the same work between other calls", ranks: 2, cores: 2, waits: true, script: func(r *rank) {
+		analysistest.Steps(100, func() {
+			r.Compute(10 * ms)
+			r.Send(10+2*r.Rank, 1-r.Rank, 4096, ms/2)
+			r.Recv(11+2*r.Rank, 1-r.Rank, 4096, ms/2)
+			r.Barrier(20, ms/2)
+		})
+	}},
+	{name: "a slow rank that others wait for in messages", ranks: 2, cores: 2, waits: true, script: func(r *rank) {
+		analysistest.Steps(100, func() {
+			r.Compute(uint64(20-10*r.Rank) * ms)
+			r.Send(10, 1-r.Rank, 4096, ms/10)
+			r.Recv(11, 1-r.Rank, 4096, uint64(1+100*r.Rank)*ms/10)
+		})
+	}, want: []string{"imbalance"}, slow: []int{0}},
+	{name: "a slow rank before messages and a collective", ranks: 2, cores: 2, waits: true, script: func(r *rank) {
+		extra := uint64(10*(1-r.Rank)) * ms
+		analysistest.Steps(100, func() {
+			r.Function(4, "front", func() {
+				r.Compute(10*ms + extra)
+				r.Send(10, 1-r.Rank, 4096, ms/10)
+				r.Recv(11, 1-r.Rank, 4096, 10*ms-extra+ms/10)
+			})
+			r.Function(5, "back", func() {
+				r.Compute(10*ms + extra)
+				r.Call(20, "MPI_Allreduce", event.OpNToN, 0, event.Call{Duration: 10*ms - extra + ms/10, Peer: event.NoPeer, Collective: true, Out: 8, In: 8})
+			})
+		})
+	}, want: []string{"imbalance"}, slow: []int{0}},
+	{name: "a slow rank that others wait for in a non-blocking collective", ranks: 2, cores: 2, waits: true, script: func(r *rank) {
+		extra := uint64(10*(1-r.Rank)) * ms
+		analysistest.Steps(100, func() {
+			r.Call(30, "MPI_Iallreduce", event.OpNToN, event.Nonblocking, event.Call{Duration: 1000, Peer: event.NoPeer, Collective: true, Out: 8, In: 8})
+			r.Compute(10*ms + extra)
+			r.Call(31, "MPI_Wait", event.OpWait, 0, event.Call{Duration: 10*ms - extra + ms/10, Peer: event.NoPeer})
+		})
+	}, want: []string{"imbalance"}, slow: []int{0}},
+	{name: "the root of a broadcast waits for a slow rank", ranks: 2, cores: 2, waits: true, script: func(r *rank) {
+		extra := uint64(10*r.Rank) * ms
+		analysistest.Steps(100, func() {
+			r.Compute(10*ms + extra)
+			r.Call(32, "MPI_Bcast", event.OpOneToN, 0, event.Call{Duration: 10*ms - extra + ms/10, Peer: 0, Collective: true, In: 1 << 20})
+		})
+	}, want: []string{"imbalance"}, slow: []int{1}},
+	{name: "locks of a window", ranks: 2, cores: 2, script: func(r *rank) {
+		analysistest.Steps(100, func() {
+			r.Compute(ms)
+			r.Call(70, "MPI_Win_lock", event.OpRMASync, 0, event.Call{Duration: ms, Peer: 0})
+			r.Call(71, "MPI_Win_unlock", event.OpRMASync, 0, event.Call{Duration: ms / 10, Peer: 0})
+		})
+	}, want: []string{"window-locks"}, share: 1.1 / 2.1, where: "MPI_Win_lock (main.c:70) in main"},
 	{name: "polling", ranks: 2, cores: 2, script: func(r *rank) {
 		analysistest.Steps(100, func() {
 			r.Compute(ms)
@@ -122,7 +181,11 @@ var ailments = []struct {
 func TestAilmentsAreNamedAndHealthIsNot(t *testing.T) {
 	for _, a := range ailments {
 		t.Run(a.name, func(t *testing.T) {
-			findings := Find(analysistest.Run(a.ranks, a.cores, a.script))
+			play := analysistest.Run
+			if a.waits {
+				play = analysistest.RunWithWaits
+			}
+			findings := Find(play(a.ranks, a.cores, a.script))
 			ids := []string{}
 			for _, f := range findings {
 				ids = append(ids, f.ID)

@@ -207,6 +207,9 @@ func (e *evaluator) place(name string) (int, error) {
 	var failed error
 	for i := range e.nodes {
 		in := false
+		if e.nodes[i].place != i {
+			continue // looked at with the first
+		}
 		for class := range e.assign {
 			in = in || e.selects(selection{component: p.Of, place: none}, class, i)
 		}

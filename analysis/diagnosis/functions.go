@@ -213,6 +213,8 @@ func init() {
 			return (&waits{e.data, e.r.Waits}).waiting(args[0].(string)), nil
 		},
 		"wait_time":    waited,
+		"wait_caused":  waitCaused,
+		"blamed":       blamed,
 		"wait_calls":   ofWaits((*waits).calls),
 		"wait_ranks":   ofWaits((*waits).waiters),
 		"late_ranks":   ofWaits((*waits).latecomers),
@@ -366,10 +368,9 @@ func (e *evaluator) countable(s selection) selection {
 
 // slowest is known of a single call path, however many ranks there are.
 func slowest(e *evaluator, s selection) (any, error) {
-	var only *node
-	count := 0
+	most, count := 0.0, 0
 	err := e.each(s, func(n *node, ranks func(int) bool) {
-		only = n
+		most = max(most, float64(n.Exclusive.Max)/n.per)
 		if count++; ranks != nil {
 			count = 2
 		}
@@ -378,9 +379,12 @@ func slowest(e *evaluator, s selection) (any, error) {
 		return nil, err
 	}
 	if count == 1 {
-		return float64(only.Exclusive.Max) / only.per, nil
+		return most, nil
 	}
 	v, err := e.times(s)
+	if _, unknown := err.(missing); unknown && s.place != none {
+		return most, nil
+	}
 	if err != nil || len(v) == 0 {
 		return 0.0, err
 	}

@@ -45,7 +45,7 @@ func (t Type) String() string {
 }
 
 // Symptoms are the factors of general knowledge, which other models may judge.
-var Symptoms = []string{"imbalance", "polling", "tiny-messages", "dominant-collective", "late-sender", "late-sender-wrong-order",
+var Symptoms = []string{"imbalance", "polling", "tiny-messages", "window-locks", "dominant-collective", "late-sender", "late-sender-wrong-order",
 	"late-receiver", "early-reduce", "late-broadcast", "early-scan", "wait-at-barrier", "wait-at-nxn", "wait-at-fence",
 	"wait-at-creation", "wait-at-finalize", "time-in-mpi"}
 
@@ -163,6 +163,8 @@ var functions = map[string]function{
 	"seen":         {args: []Kind{Component}, result: gives(Number, plain), needs: []string{"profile"}, about: "1 if some call path belongs to the component, else 0"},
 	"wait_cost":    {args: []Kind{Pattern}, result: gives(Number, seconds), needs: []string{"profile"}, about: "time that ranks are known to wait for each other in this way, for reasons that lie in the program"},
 	"wait_time":    {args: []Kind{Pattern, Component}, optional: 1, result: gives(Number, seconds), needs: []string{"wait-states"}, about: "time that ranks wait in this way, there or anywhere"},
+	"wait_caused":  {args: []Kind{Pattern, Component}, result: gives(Number, seconds), needs: []string{"profile"}, about: "time that ranks are known to wait in this way because others compute longer there"},
+	"blamed":       {args: []Kind{Component}, result: gives(Number, seconds), needs: []string{"profile"}, about: "time that ranks may have waited because others compute longer there: what is known of it, and waiting whose reason is not known"},
 	"wait_calls":   {args: []Kind{Pattern}, result: gives(Number, plain), needs: []string{"wait-states"}, about: "calls that waited in this way"},
 	"wait_ranks":   {args: []Kind{Pattern}, result: gives(Ranks, plain), needs: []string{"wait-states"}, about: "ranks that wait longest, where most is waited in this way"},
 	"late_ranks":   {args: []Kind{Pattern}, result: gives(Ranks, plain), needs: []string{"wait-states"}, about: "ranks that they wait for"},

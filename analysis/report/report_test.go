@@ -121,6 +121,31 @@ func TestReports(t *testing.T) {
 	}
 }
 
+// Ranks that lack cores now and then may have problems that nobody can know of.
+func TestNothingIsSaidWithoutCores(t *testing.T) {
+	r := analysistest.Run(2, 2, func(r *analysistest.Rank) {
+		analysistest.Steps(10, func() { r.OffCore(2 * ms); r.Compute(8 * ms); r.Barrier(20, 4*ms) })
+	})
+	r.Findings = diagnosis.Find(r)
+	require.Empty(t, r.Findings)
+	require.Contains(t, Text(r, ""), "No significant problem that could be told from the lack of cores.\n")
+}
+
+// However many kinds of waiting there are, the first is told.
+func TestWaitsOfManyKinds(t *testing.T) {
+	r := lateSender()
+	r.Waits.Ns = r.Core.Wall / 900
+	r.Waits.Patterns = []run.WaitPattern{{Pattern: "late-sender", Ns: r.Core.Wall / 1800, Share: 1. / 1800}, {Pattern: "wait-at-nxn", Ns: r.Core.Wall / 1800, Share: 1. / 1800}}
+	require.Contains(t, Text(r, ""), "\nWaiting      late sender 0.1 % of all time\n")
+}
+
+// What is known of a part of the run only is said so, and not cut.
+func TestEfficiencyOfTheFirstPart(t *testing.T) {
+	r := lateSender()
+	r.Efficiency.Serialization, r.Efficiency.Transfer, r.Efficiency.Replayed = 0.71, 1, 0.009
+	require.Contains(t, Text(r, ""), "serialization 71 % × transfer 100 % (of the\n             first 0.9 %)\n")
+}
+
 func TestCallGraphs(t *testing.T) {
 	r := slowRank()
 	golden(t, "callgraph.txt", GraphText(r, GraphOptions{Least: 0.005}))

@@ -102,6 +102,8 @@ func (w *writer) each(findings []run.Finding, all bool) {
 	if len(findings) == 0 {
 		if w.leads() || slices.ContainsFunc(w.r.Conditions, run.Note.Hangs) {
 			w.line("Nothing else stands out.")
+		} else if a := w.r.Efficiency.CoreAvailability; a > 0 && a < enoughCores {
+			w.line("No significant problem that could be told from the lack of cores.")
 		} else {
 			w.line("No significant problem.")
 		}
@@ -132,6 +134,9 @@ func (w *writer) finding(number int, f run.Finding) {
 	}
 	w.block("   advice  ", "           ", f.Advice)
 }
+
+// enoughCores is from when on waiting in MPI is told from waiting for ranks without a core; see the general model.
+const enoughCores = 0.9
 
 // fewCores is how much of the time ranks must have had cores for anything else to be the first thing to say.
 const fewCores = 0.8
@@ -175,7 +180,7 @@ func (w *writer) efficiency() {
 		if e.Replayed < 0.99 {
 			first = fmt.Sprintf(" (of the first %s)", words.Percent(e.Replayed))
 		}
-		w.line("             communication %s = serialization %s × transfer %s%s", communication, words.Percent(e.Serialization), words.Percent(e.Transfer), first)
+		w.block("             ", "             ", fmt.Sprintf("communication %s = serialization %s × transfer %s%s", communication, words.Percent(e.Serialization), words.Percent(e.Transfer), first))
 	}
 	counted := c.Wall - min(c.Wall, c.OffCore+c.Waited+c.Paused+c.Own)
 	mpi := ""

@@ -18,7 +18,7 @@ func (w *writer) waits() {
 	}
 	parts := []string{}
 	for i, p := range t.Patterns {
-		if i == mostNotes || p.Ns*1000 < wall {
+		if i > 0 && (i == mostNotes || p.Ns*1000 < wall) {
 			break
 		}
 		parts = append(parts, fmt.Sprintf("%s %s", strings.ReplaceAll(p.Pattern, "-", " "), words.Percent(p.Share)))

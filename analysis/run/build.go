@@ -648,6 +648,13 @@ func (b *builder) callsBelowCut(unknown bool) uint64 {
 	return calls
 }
 
+// spawns tells whether the program has started further processes.
+func (b *builder) spawns() bool {
+	return slices.ContainsFunc(b.p.Graph.Nodes, func(n callgraph.Node) bool {
+		return n.Kind == callgraph.KindMPI && strings.HasPrefix(n.Name, "MPI_Comm_spawn")
+	})
+}
+
 const invocationsUnkept = "invocations-unkept"
 
 // notSeen lists what a reader might think is in the figures and is not.
@@ -682,6 +689,9 @@ func (b *builder) notSeen(r *Run) []Note {
 	if off := l.MPIOff; off > 0 {
 		list = append(list, Note{"mpi-off", fmt.Sprintf("the program switched the recording of MPI calls off for %s; that counts as useful time",
 			words.Duration(float64(off)/1e9)), off})
+	}
+	if b.spawns() {
+		add("processes-spawned", 1, "processes that MPI_Comm_spawn has started have an MPI_COMM_WORLD of their own, and a run of their own if marple exec starts them")
 	}
 	b.waitsNotSeen(add)
 	b.samplesNotSeen(add)

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,10 +13,13 @@ import (
 // Label is a node's name with the place where it was called: "exchange (step.c:12)".
 func (n *Node) Label() string { return withSite(n.Name, n.Site) }
 
-// LabelIn is Label in at most width columns: the name is shortened, the place is not.
+// LabelIn is Label in at most width columns: the name is shortened, the place is not; but of MPI calls the place is.
 func (n *Node) LabelIn(width int) string {
-	if n.Site == "" {
+	switch room := width - words.Width(n.Name) - 3; {
+	case n.Site == "":
 		return words.Fit(words.Name(n.Name, width), width)
+	case n.Kind == callgraph.KindMPI.String() && room > 0:
+		return withSite(n.Name, words.Fit(n.Site, room))
 	}
 	return words.Fit(withSite(words.Name(n.Name, width-words.Width(n.Site)-3), n.Site), width)
 }
@@ -28,11 +32,14 @@ func withSite(name, site string) string {
 }
 
 // Paths knows what is above each node of a run.
-type Paths struct{ parents map[*Node]*Node }
+type Paths struct {
+	parents map[*Node]*Node
+	program string
+}
 
 // Paths looks at all trees of the run once.
 func (r *Run) Paths() *Paths {
-	p := &Paths{map[*Node]*Node{}}
+	p := &Paths{map[*Node]*Node{}, r.Program}
 	for _, root := range r.CallGraph {
 		root.Walk(func(n *Node, _ int) bool {
 			for _, c := range n.Children {
@@ -49,13 +56,13 @@ func (p *Paths) Parent(n *Node) *Node { return p.parents[n] }
 
 // Steps are the parts of a node's path for people, the innermost first: what was called and where, with the
 // functions that were inlined on the way. Functions without a name, as stripped libraries have them, are left out
-// where a function with a name follows.
+// where a function with a name follows; those of a stripped program are not.
 func (p *Paths) Steps(n *Node) []string {
 	var steps []string
 	nameless, innermost := 0, true
 	for ; n != nil && p.parents[n] != nil; n = p.parents[n] {
 		switch {
-		case innermost, len(n.Inlined) > 0, !n.nameless():
+		case innermost, len(n.Inlined) > 0, !n.nameless() || path.Base(n.Module) == p.program:
 			if nameless > 0 {
 				steps = append(steps[:len(steps)-nameless], left)
 			}

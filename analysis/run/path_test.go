@@ -23,6 +23,8 @@ func TestSteps(t *testing.T) {
 			"MPI_Send (a+0x12) in a+0x10 (a+0x22) in a+0x20"},
 		"inlined into one without": {[]Node{{Name: "MPI_Send", Site: "a.c:1", Inlined: []Inlined{{Function: "f"}}}, {Name: "a+0x10", Kind: frame, Site: "a+0x22"},
 			{Name: "main", Kind: frame}}, "MPI_Send (a.c:1) in f (inlined) in … in main"},
+		"of the program": {[]Node{{Name: "MPI_Send", Site: "program+0x12"}, {Name: "program+0x10", Kind: frame, Module: "/bin/program", Site: "program+0x22"},
+			{Name: "main", Kind: frame, Module: "/bin/program"}}, "MPI_Send (program+0x12) in program+0x10 (program+0x22) in main"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var below *Node
@@ -36,8 +38,15 @@ func TestSteps(t *testing.T) {
 				}
 				below = n
 			}
-			r := &Run{CallGraph: []*Node{{Name: "program", Children: []*Node{below}}}}
+			r := &Run{Program: "program", CallGraph: []*Node{{Name: "program", Children: []*Node{below}}}}
 			assert.Equal(t, c.want, r.Paths().Path(innermost))
 		})
 	}
+}
+
+func TestLabelsOfCallsKeepTheName(t *testing.T) {
+	call := Node{Kind: callgraph.KindMPI.String(), Name: "MPI_Allreduce", Site: "solver-production+0x2305"}
+	assert.Equal(t, "MPI_Allreduce (solver-p…on+0x2305)", call.LabelIn(34))
+	function := Node{Kind: callgraph.KindFrame.String(), Name: "a_very_long_name_of_a_function", Site: "solver.f90:120"}
+	assert.Equal(t, "a_very_…unction (solver.f90:120)", function.LabelIn(32))
 }

@@ -269,6 +269,28 @@ func TestStorage(t *testing.T) {
 	}
 }
 
+// TestMainOfStripped checks that main is known without symbols, by how the C
+// library calls it, and nothing else.
+func TestMainOfStripped(t *testing.T) {
+	for _, flags := range [][]string{{"-fPIE", "-pie"}, {"-fno-pie", "-no-pie"}, {"-O3", "-fomit-frame-pointer"}} {
+		dir := t.TempDir()
+		exe, _ := buildCpp(t, dir, flags...)
+		var main uint64
+		for line := range strings.Lines(command(t, dir, "nm", exe)) {
+			if f := strings.Fields(line); len(f) == 3 && f[2] == "main" {
+				_, err := fmt.Sscanf(f[0], "%x", &main)
+				require.NoError(t, err)
+			}
+		}
+		require.NotZero(t, main)
+		command(t, dir, "strip", exe)
+		table := open(t, exe, Limits{DebugDirs: []string{}})
+		assert.Equal(t, "main", table.Lookup(main).Frames[0].Function, flags)
+		assert.Empty(t, table.Lookup(main - 1).Frames[0].Function, flags)
+		assert.Empty(t, table.Lookup(main + 1).Frames[0].Function, flags)
+	}
+}
+
 // installDebug puts the debug sections of an executable where debug files are
 // found by build ID. It returns the build ID.
 func installDebug(t testing.TB, exe, global string) string {

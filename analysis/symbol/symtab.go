@@ -12,6 +12,7 @@ import (
 type symbolTable struct {
 	functions []functionSymbol // sorted, see compare
 	names     []byte           // the string table
+	main      uint64           // where main begins, if it has no symbol
 }
 
 // A functionSymbol is a symbol for a function.
@@ -30,8 +31,13 @@ const maxSymbols = 1 << 22
 func (t *Table) symbolAt(address uint64) string {
 	if t.symbols == nil {
 		t.symbols = t.loadSymbols()
+		t.symbols.main, _ = t.program.mainAt()
 	}
-	return readableName(t.symbols.find(address, t.code))
+	name := t.symbols.find(address, t.code)
+	if name == "" && address == t.symbols.main {
+		name = "main"
+	}
+	return readableName(name)
 }
 
 // loadSymbols reads the best symbol table there is: the full one, which may

@@ -111,11 +111,16 @@ func Width(s string) int { return utf8.RuneCountInString(s) }
 // mostOfWord is how many lines a word that is longer than a line may take.
 const mostOfWord = 12
 
-// Wrap breaks a text into lines of at most width columns. Words longer than that are cut, those much longer in the middle.
+// together stands for a space at which no line is broken.
+const together = "\x00"
+
+// Wrap breaks a text into lines of at most width columns, but not before a percent sign. Words longer than that are cut,
+// those much longer in the middle.
 func Wrap(text string, width int) []string {
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(text) {
+	for _, word := range strings.Fields(strings.ReplaceAll(text, " %", together+"%")) {
+		word = strings.ReplaceAll(word, together, " ")
 		if Width(word) > width && line != "" {
 			lines, line = append(lines, line), ""
 		}

@@ -37,6 +37,7 @@ func TestLongNames(t *testing.T) {
 	lines := Wrap("a "+strings.Repeat("x", size)+" b", 64)
 	assert.Len(t, lines, 1+mostOfWord+1, "nor does it fill screens")
 	assert.Equal(t, []string{"a", "bcd", "e"}, Wrap("a bcde", 3))
+	assert.Equal(t, []string{"it takes", "(41 %)"}, Wrap("it takes (41 %)", 13))
 	for _, unit := range []string{"x", "a::", "<", "operator<", "a<b>::"} {
 		assert.LessOrEqual(t, Width(Name(strings.Repeat(unit, size/len(unit)), 40)), 40, unit)
 	}
