@@ -102,7 +102,7 @@ func (w *writer) each(findings []run.Finding, all bool) {
 	if len(findings) == 0 {
 		if w.leads() || slices.ContainsFunc(w.r.Conditions, run.Note.Hangs) {
 			w.line("Nothing else stands out.")
-		} else if a := w.r.Efficiency.CoreAvailability; a > 0 && a < enoughCores {
+		} else if a := w.r.Efficiency.CoreAvailability; a > 0 && a < enoughCores && w.r.WithCores == nil {
 			w.line("No significant problem that could be told from the lack of cores.")
 		} else {
 			w.line("No significant problem.")
