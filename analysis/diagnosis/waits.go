@@ -51,31 +51,34 @@ func (w *waits) calls(pattern string) any {
 var incomplete = []string{"waits-unknown", "log-ended", "messages-unmatched", "messages-ambiguous", "collectives-uncovered"}
 
 // unknownWaiting is for how long ranks may have waited for reasons that the replay does not know: where it did not find
-// the cause, and in calls that it does not follow. Without a replay of the whole run that is all their time in MPI, and
-// also where ranks had no cores, since they may have waited for those instead.
+// the cause, and in calls that it does not follow. Without a replay of the whole run that is all their time in MPI; also
+// where ranks had no cores, since they may have waited for those instead, and where collective operations do not block,
+// since what delays those may be before or after the last wait for one.
 func (d *data) unknownWaiting() float64 {
 	w := d.r.Waits
-	if w == nil || d.r.Efficiency.CoreAvailability < enoughCores ||
-		slices.ContainsFunc(d.r.NotSeen, func(n run.Note) bool { return slices.Contains(incomplete, n.ID) }) {
+	if w == nil || d.r.Efficiency.CoreAvailability < enoughCores && !d.r.AsWithCores ||
+		slices.ContainsFunc(d.r.NotSeen, func(n run.Note) bool { return slices.Contains(incomplete, n.ID) }) ||
+		slices.ContainsFunc(d.nodes, func(n node) bool { return n.op.Collective() && strings.HasPrefix(n.Name, "MPI_I") }) {
 		return d.inMPI
 	}
-	explained := uint64(0)
+	unknown := seconds(w.Ns)
 	for i := range w.Delays {
-		explained += w.Delays[i].Direct + w.Delays[i].Passed
+		unknown -= seconds(w.Delays[i].Direct + w.Delays[i].Passed)
 	}
-	unknown := seconds(w.Ns - min(w.Ns, explained))
-	inFlight := slices.ContainsFunc(d.nodes, func(n node) bool { return n.op.Collective() && strings.HasPrefix(n.Name, "MPI_I") })
+	waited := map[string]uint64{}
+	for _, s := range w.Sites {
+		waited[s.Node] += s.Ns
+	}
 	for i := range d.nodes {
-		if n := &d.nodes[i]; n.kind == callgraph.KindMPI && (unfollowed(n.op) || n.op == event.OpWait && inFlight) {
-			unknown += max(0, n.seconds-seconds(n.Waiting))
+		if n := &d.nodes[i]; n.kind == callgraph.KindMPI && unfollowed(n.op) {
+			unknown += max(0, n.seconds-seconds(waited[n.ID]))
 		}
 	}
-	return unknown
+	return max(0, unknown)
 }
 
 // unfollowed tells the calls in which ranks may wait without the replay of the logs knowing: those that it does not
-// look at, and those where it knows of waiting for the root only, or of the root. Where there are non-blocking collective
-// operations, waiting for their completion is another.
+// look at, and those where it knows of waiting for the root only, or of the root.
 func unfollowed(op event.Op) bool {
 	switch op {
 	case event.OpProbe, event.OpTest, event.OpOneToN, event.OpNToOne, event.OpScan:
@@ -84,34 +87,36 @@ func unfollowed(op event.Op) bool {
 	return op >= event.OpPut && op <= event.OpFileOther && op != event.OpFence
 }
 
+// delays is for how long ranks are known to have waited because others computed longer in a selection; in the way of a
+// pattern, if one is given.
+func (e *evaluator) delays(s selection, pattern string) (total float64) {
+	if e.r.Waits == nil {
+		return 0
+	}
+	for _, d := range e.r.Waits.Delays {
+		if i, ok := e.byID()[d.Node]; ok && (pattern == "" || d.Pattern == pattern) && e.selected(s, i) {
+			total += seconds(d.Direct + d.Passed)
+		}
+	}
+	return total
+}
+
 // blamed is for how long ranks may have waited because others computed longer somewhere.
 func blamed(e *evaluator, args []any) (any, error) {
 	e, s, err := e.selection(args)
 	if err != nil {
 		return nil, err
 	}
-	total := e.unknownWaiting()
-	err = e.each(s, func(n *node, _ func(int) bool) { total += seconds(n.Caused) })
-	return total, err
+	return e.unknownWaiting() + e.delays(s, ""), nil
 }
 
 // waitCaused is for how long ranks waited in the way of a pattern because others computed longer somewhere.
 func waitCaused(e *evaluator, args []any) (any, error) {
-	if e.r.Waits == nil {
-		return 0.0, nil
-	}
 	e, s, err := e.selection(args[1:])
 	if err != nil {
 		return nil, err
 	}
-	total := 0.0
-	for i := range e.r.Waits.Delays {
-		d := &e.r.Waits.Delays[i]
-		if at, ok := e.byID()[d.Node]; ok && d.Pattern == args[0].(string) && e.selected(s, at) {
-			total += seconds(d.Direct + d.Passed)
-		}
-	}
-	return total, nil
+	return e.delays(s, args[0].(string)), nil
 }
 
 // mainDelay is the most expensive cause of a pattern's waits that the program can do something about, and the part
