@@ -82,7 +82,7 @@ func Recover(directory string, wait time.Duration) (r *run.Run, problems []error
 			continue
 		}
 		seen[p.Header().Rank] = file
-		level = append(level, profile.FromProcess(p))
+		level = append(level, profile.FromProcess(p, left.logs))
 		if err := logs.add(p, left.logs); err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", file, err))
 		}

@@ -150,7 +150,7 @@ func FuzzRecover(f *testing.F) {
 		data = data[:len(data)-int(cut)%len(data)]
 		p, _ := readRecords(bytes.NewReader(data), int64(len(data)), func(p *event.Process, thread int) { p.Keep(thread, filepath.Join(t.TempDir(), "none")) }, func(int) (spillFile, error) { return nil, errors.New("none") })
 		if p != nil {
-			Conclude(profile.FromProcess(p), names.Host)
+			Conclude(profile.FromProcess(p, nil), names.Host)
 		}
 	})
 }

@@ -75,7 +75,7 @@ func marple_core_gather(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 	if err != nil {
 		return C.MRL_CORE_BROKEN
 	}
-	s.merged = profile.FromProcess(p)
+	s.merged = profile.FromProcess(p, s.kept())
 	if s.rawFile != "" {
 		if source := invocation.FromProcess(p, s.rawFile, nil); source != nil {
 			_ = source.Store() // what is missing will be told
@@ -116,13 +116,7 @@ func marple_core_replay(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 	if err != nil {
 		return C.MRL_CORE_BROKEN
 	}
-	logs := map[int]waitstate.Log{}
-	for i, l := range s.logs {
-		if l != nil {
-			logs[i] = l
-		}
-	}
-	waits, err := waitstate.Find(p, logs, mpi{f.transport})
+	waits, err := waitstate.Find(p, s.kept(), mpi{f.transport})
 	if err != nil {
 		return C.MRL_CORE_BROKEN
 	}
@@ -133,6 +127,17 @@ func marple_core_replay(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 		}
 	}
 	return C.MRL_CORE_DONE
+}
+
+// kept are the logs that there are.
+func (s *session) kept() profile.Logs {
+	logs := profile.Logs{}
+	for i, l := range s.logs {
+		if l != nil {
+			logs[i] = l
+		}
+	}
+	return logs
 }
 
 // endLogs completes the logs' files, or removes them.

@@ -158,7 +158,7 @@ func end(all []*Rank) (merged *profile.Profile, processes []*event.Process, logs
 		if err != nil {
 			panic(err)
 		}
-		if own := profile.FromProcess(p); merged == nil {
+		if own := profile.FromProcess(p, profile.Logs{0: r.log}); merged == nil {
 			merged = own
 		} else {
 			merged = profile.Merge(merged, own)

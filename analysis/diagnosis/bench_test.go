@@ -82,7 +82,7 @@ func BenchmarkDiagnose(b *testing.B) {
 
 // What rank 0 does of this at MPI_Finalize: the first time, of a program that loses time and has a design.
 func BenchmarkConclude(b *testing.B) {
-	r := analysistest.Run(4, 4, func(r *rank) { sweep(r, false) })
+	r := analysistest.Run(4, 4, func(r *rank) { sweep(r, 20) })
 	for b.Loop() {
 		Conclude(r)
 	}

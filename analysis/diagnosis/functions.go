@@ -197,7 +197,18 @@ func init() {
 			}
 			return float64(most)
 		}),
+		"onward": func(e *evaluator, args []any) (any, error) {
+			onward, back := 0.0, 0.0
+			for _, p := range e.r.Peers {
+				onward, back = onward+float64(p.OnwardNs), back+float64(p.BackNs)
+			}
+			if onward+back == 0 {
+				return args[0], nil
+			}
+			return onward / (onward + back), nil
+		},
 		"returned":    ofGraph((*structure.Graph).Returned),
+		"mutual":      ofGraph((*structure.Graph).Mutual),
 		"star":        ofGraph(func(g *structure.Graph) float64 { messages, _ := g.Star(); return messages }),
 		"star_points": ofGraph(func(g *structure.Graph) float64 { _, partners := g.Star(); return partners }),
 		"active":      ofGraph((*structure.Graph).Active),

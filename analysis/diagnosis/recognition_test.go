@@ -96,8 +96,80 @@ var forms = []struct {
 			r.Send(2, (r.Rank+1)%r.Ranks, 100, 10)
 		})
 	}},
-	{"a sweep over a grid", "wavefront", []int{4, 6, 8, 9, 16}, func(r *rank) { sweep(r, false) }},
-	{"sweeps from two corners", "wavefront", []int{6, 8, 9, 16}, func(r *rank) { sweep(r, true) }},
+	{"a sweep over a grid", "wavefront", []int{4, 6, 8, 9, 16}, func(r *rank) { sweep(r, 20) }},
+	{"sweeps from two corners", "wavefront", []int{6, 8, 9, 16}, func(r *rank) { sweep(r, 1) }},
+	{"sweeps from two corners, of several blocks", "wavefront", []int{4, 6, 9, 16}, func(r *rank) { sweep(r, 5) }},
+	{"a chain of stages, forth and back", "pipeline", []int{2, 3, 4, 8}, func(r *rank) {
+		analysistest.Steps(4, func() {
+			for _, d := range []int{1, -1} {
+				analysistest.Steps(10, func() {
+					if from := r.Rank - d; from >= 0 && from < r.Ranks {
+						r.Recv(1, from, 100, ms/2)
+					}
+					r.Compute(ms)
+					if to := r.Rank + d; to >= 0 && to < r.Ranks {
+						r.Send(2, to, 100, 10)
+					}
+				})
+			}
+		})
+	}},
+	{"rims on a grid, all sent, then all received", "geometric-decomposition", []int{4, 6, 9, 16}, func(r *rank) {
+		analysistest.Steps(20, func() {
+			r.Compute(ms)
+			for _, n := range beside(r) {
+				r.Send(1, n, 4000, 10)
+			}
+			for _, n := range beside(r) {
+				r.Recv(2, n, 4000, ms/20)
+			}
+		})
+	}},
+	{"rims on a grid, every second rank sends first", "geometric-decomposition", []int{4, 6, 9, 16}, func(r *rank) {
+		width := gridWidth(r.Ranks)
+		analysistest.Steps(20, func() {
+			r.Compute(ms)
+			for _, n := range beside(r) {
+				if (r.Rank%width+r.Rank/width)%2 == 0 {
+					r.Send(1, n, 4000, 10)
+					r.Recv(2, n, 4000, ms/20)
+				} else {
+					r.Recv(3, n, 4000, ms/20)
+					r.Send(4, n, 4000, 10)
+				}
+			}
+		})
+	}},
+	{"a piece of every slice on every rank", "geometric-decomposition", []int{9, 16}, func(r *rank) {
+		q := gridWidth(r.Ranks)
+		x, y := r.Rank%q, r.Rank/q
+		at := func(x, y int) int { return (y+q)%q*q + (x+q)%q }
+		analysistest.Steps(5, func() {
+			for _, d := range [][2]int{{1, 0}, {0, 1}, {-1, 1}} {
+				next, last := at(x+d[0], y+d[1]), at(x-d[0], y-d[1])
+				r.Send(1, next, 4000, 10)
+				r.Send(2, last, 4000, 10)
+				r.Recv(3, last, 4000, ms/2)
+				r.Recv(4, next, 4000, ms/2)
+			}
+			r.Compute(3 * ms)
+			for _, d := range [][2]int{{1, 0}, {0, 1}, {-1, 1}} {
+				for stage := range 2 * q {
+					next, last := at(x+d[0], y+d[1]), at(x-d[0], y-d[1])
+					if stage >= q {
+						next, last = last, next
+					}
+					if stage%q > 0 {
+						r.Recv(5, last, 400, ms/10)
+					}
+					r.Compute(ms / uint64(q))
+					if stage%q < q-1 {
+						r.Send(6, next, 400, 10)
+					}
+				}
+			}
+		})
+	}},
 	{"halves of halves", "divide-and-conquer", []int{8, 11, 12, 16}, func(r *rank) {
 		analysistest.Steps(4, func() { halves(r, 0, r.Ranks) })
 	}},
@@ -199,17 +271,34 @@ func rims(r *rank) {
 	})
 }
 
-// sweep goes over the nearly square grid of all ranks, from one corner or from two in turn.
-func sweep(r *rank, turn bool) {
+func gridWidth(ranks int) int {
 	width := 1
-	for width*width < r.Ranks || r.Ranks%width != 0 {
+	for width*width < ranks || ranks%width != 0 {
 		width++
 	}
+	return width
+}
+
+// beside are the neighbours on the nearly square grid of all ranks.
+func beside(r *rank) (list []int) {
+	width := gridWidth(r.Ranks)
+	x, y := r.Rank%width, r.Rank/width
+	for _, d := range [][2]int{{0, -1}, {-1, 0}, {1, 0}, {0, 1}} {
+		if x, y := x+d[0], y+d[1]; x >= 0 && y >= 0 && x < width && y < r.Ranks/width {
+			list = append(list, y*width+x)
+		}
+	}
+	return list
+}
+
+// sweep goes over the nearly square grid of all ranks, so many blocks from one corner, then from the opposite one.
+func sweep(r *rank, blocks int) {
+	width := gridWidth(r.Ranks)
 	x, y := r.Rank%width, r.Rank/width
 	at := func(x, y int) (int, bool) { return y*width + x, x >= 0 && y >= 0 && x < width && y < r.Ranks/width }
 	for i := range 20 {
 		d := 1
-		if turn && i%2 == 1 {
+		if i/blocks%2 == 1 {
 			d = -1
 		}
 		for _, from := range [][2]int{{x - d, y}, {x, y - d}} {

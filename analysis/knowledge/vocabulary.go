@@ -152,6 +152,8 @@ var functions = map[string]function{
 	"position":     {args: []Kind{Role}, optional: 1, result: gives(Vector, plain), needs: []string{"peers"}, about: "place of each rank in the order in which messages flow, from 0"},
 	"link":         {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "messages between the two ranks that exchange most, both ways"},
 	"returned":     {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "share of the messages that go where as many come from"},
+	"onward":       {args: []Kind{Number}, result: gives(Number, plain), needs: []string{"peers"}, about: "of what ranks compute before messages, the share before those that go the way of the last one between the same two ranks; the number given if their order is not known"},
+	"mutual":       {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "share of the pairs of ranks with messages that send them in both directions"},
 	"star":         {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "share of the messages that come from or go to the busiest rank; 0 for two ranks"},
 	"star_points":  {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "with how much of the other ranks that have messages the busiest rank exchanges any"},
 	"active":       {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "share of the ranks that send or receive messages"},

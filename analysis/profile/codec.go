@@ -23,7 +23,7 @@ type coder struct {
 
 var errDamaged = errors.New("damaged profile")
 
-const formatVersion = 4
+const formatVersion = 5
 
 // Encode gives the profile as bytes for another rank.
 func Encode(p *Profile) []byte {
@@ -236,6 +236,8 @@ func peer(c *coder, p *Peer) {
 		number(c, &p.Messages[d])
 		number(c, &p.Bytes[d])
 	}
+	number(c, &p.Onward)
+	number(c, &p.Back)
 }
 
 func sample(c *coder, s *stat.Stat) {

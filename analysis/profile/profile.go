@@ -133,6 +133,9 @@ type Peer struct {
 	Rank, To int32
 	Messages [4]uint64 // by event.Direction
 	Bytes    [4]uint64
+	// Onward and Back are what the rank computed just before messages with the other that went the same way as the last
+	// one between them, and the other way, in ns. As far as its log goes.
+	Onward, Back uint64
 }
 
 // Link is what a rank exchanged with another on one call path, of the thread that called MPI_Init. Node is 0 where it is
@@ -179,8 +182,8 @@ func text(b []byte) string {
 	return string(b)
 }
 
-// FromProcess is the profile of one process.
-func FromProcess(p *event.Process) *Profile {
+// FromProcess is the profile of one process. Of those of its threads that have one the log is read, too.
+func FromProcess(p *event.Process, logs Logs) *Profile {
 	h := p.Header()
 	host := Host{ID: h.Host, Name: text(h.HostName[:]), Ranks: 1, CPUs: h.CPUs}
 	profile := &Profile{
@@ -199,6 +202,9 @@ func FromProcess(p *event.Process) *Profile {
 		total.Invocations += t.Invocations
 		for i := range t.Entries {
 			comms.count(&t.Entries[i], t.Main)
+		}
+		if log := logs[t.Index]; t.Main && log != nil {
+			comms.follow(t, log)
 		}
 	}
 	profile.Families = families(p)
@@ -379,24 +385,16 @@ func (c *comms) count(e *event.Entry, main bool) {
 			c.unknown += e.N
 			return
 		}
-		if c.peers[to] == nil {
-			c.peers[to] = &Peer{To: to}
+		c.peer(to).add(d, e)
+		if main {
+			c.link(e.Path(), to).add(d, e)
 		}
-		c.peers[to].Messages[d&3] += e.N
-		c.peers[to].Bytes[d&3] += e.Out
-		if !main {
-			return
-		}
-		key := link{to: to}
-		if n := c.places.Call(e.Path()); n.Kind == callgraph.KindMPI {
-			key.node = n.ID
-		}
-		if c.links[key] == nil {
-			c.links[key] = &Link{Node: key.node, Peer: Peer{To: to}}
-		}
-		c.links[key].Messages[d&3] += e.N
-		c.links[key].Bytes[d&3] += e.Out
 	}
+}
+
+func (p *Peer) add(d event.Direction, e *event.Entry) {
+	p.Messages[d&3] += e.N
+	p.Bytes[d&3] += e.Out
 }
 
 // worldRank is the rank in MPI_COMM_WORLD of a member of a communicator; -1 if it has none.

@@ -53,7 +53,7 @@ func one(t *rapid.T, rank, ranks int) *Profile {
 	}
 	p, err := w.Process(now)
 	require.NoError(t, err)
-	return FromProcess(p)
+	return FromProcess(p, nil)
 }
 
 func TestMergingIsAssociativeAndCommutative(t *testing.T) {
@@ -191,7 +191,7 @@ func FuzzDecode(f *testing.F) {
 	thread.Call(event.Call{Path: w.MPI(0, "MPI_Send", event.OpSend, 0), Start: 5, Duration: 3, Comm: w.Comm(event.Comm{ID: 1, Size: 1}, "c", []event.Run{{Stride: 1, Count: 1}}), Out: 9})
 	p, err := w.Process(10)
 	require.NoError(f, err)
-	f.Add(Encode(FromProcess(p)))
+	f.Add(Encode(FromProcess(p, nil)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if p, err := Decode(data); err == nil {
 			Merge(p, p)

@@ -508,7 +508,7 @@ func (b *builder) peers(r *Run) {
 func newPeer(p profile.Peer) Peer {
 	return Peer{int(p.Rank), int(p.To),
 		p.Messages[event.Sent], p.Bytes[event.Sent], p.Messages[event.Received], p.Bytes[event.Received],
-		p.Messages[event.Put], p.Bytes[event.Put], p.Messages[event.Got], p.Bytes[event.Got]}
+		p.Messages[event.Put], p.Bytes[event.Put], p.Messages[event.Got], p.Bytes[event.Got], p.Onward, p.Back}
 }
 
 func byRanks(x, y Peer) int { return cmp.Or(cmp.Compare(x.Rank, y.Rank), cmp.Compare(x.To, y.To)) }

@@ -330,6 +330,9 @@ type Peer struct {
 	PutBytes      uint64 `json:"bytes_put,omitempty"`
 	Gets          uint64 `json:"gets,omitempty"`
 	GetBytes      uint64 `json:"bytes_got,omitempty"`
+	// What the rank computed just before messages with the other that went the way of the last one between them, or back.
+	OnwardNs uint64 `json:"onward_ns,omitempty"`
+	BackNs   uint64 `json:"back_ns,omitempty"`
 }
 
 // Module is an executable or library that call paths lead through.

@@ -80,6 +80,42 @@ func TestNothingHalfWritten(t *testing.T) {
 }
 
 // POP's definitions, where every rank has a core of its own.
+// What is computed before a message counts as onward if the last one between the two ranks went the same way, and as back
+// if it went the other way or both ways.
+func TestWaysOfMessages(t *testing.T) {
+	r := analysistest.Run(3, 3, func(r *analysistest.Rank) {
+		if r.Rank != 0 {
+			return
+		}
+		r.Compute(ms)
+		r.Send(1, 1, 8, ms) // nothing before
+		r.Compute(2 * ms)
+		r.Send(1, 1, 8, ms) // onward
+		r.Send(1, 2, 8, ms) // nothing before
+		r.Compute(4 * ms)
+		r.Recv(2, 1, 8, ms) // back
+		r.Send(1, 1, 8, ms) // at once
+		r.Compute(8 * ms)
+		r.Send(1, 1, 8, ms) // after an exchange: back
+		r.OffCore(3 * ms)
+		r.Compute(16 * ms)
+		r.Send(3, 2, 8, ms) // onward
+	})
+	ways := map[int][2]uint64{}
+	for _, p := range r.Peers {
+		ways[p.To] = [2]uint64{p.OnwardNs, p.BackNs}
+	}
+	require.Equal(t, map[int][2]uint64{1: {2 * ms, 12 * ms}, 2: {16 * ms, 0}}, ways)
+	r.Root().Walk(func(n *run.Node, _ int) bool {
+		for _, p := range n.Peers {
+			if n.Label() == "MPI_Recv" {
+				require.Equal(t, []uint64{0, 4 * ms}, []uint64{p.OnwardNs, p.BackNs})
+			}
+		}
+		return true
+	})
+}
+
 func TestEfficiencies(t *testing.T) {
 	rank := func(useful, mpi uint64) run.RankBalance {
 		return run.RankBalance{Balance: run.Balance{Wall: useful + mpi, Useful: useful, MPI: mpi}}

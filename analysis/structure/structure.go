@@ -393,6 +393,27 @@ func (g *Graph) Returned() float64 {
 	return float64(both) / float64(all)
 }
 
+// Mutual is the part of the pairs of ranks with messages between which these do not flow one way.
+func (g *Graph) Mutual() float64 {
+	mutual, all := 0, 0
+	for _, out := range g.Out {
+		for _, e := range out {
+			back := g.Sent(e.To, e.From)
+			if back > 0 && e.From > e.To {
+				continue // counted from the other end
+			}
+			all++
+			if !g.flows(e.From, e.To) && !g.flows(e.To, e.From) {
+				mutual++
+			}
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return float64(mutual) / float64(all)
+}
+
 // Even is the part of the pairs of ranks that exchange about as many messages as the median pair: between half and
 // twice as many.
 func (g *Graph) Even() float64 {

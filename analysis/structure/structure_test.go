@@ -114,3 +114,9 @@ func TestShapes(t *testing.T) {
 	require.InDelta(t, 1, partners, 1e-9)
 	require.InDelta(t, 1./3, graph(3, 0, 1, 100, 1, 2, 4, 0, 2, 1).Even(), 1e-9) // one of three pairs is like the median
 }
+
+func TestMutual(t *testing.T) {
+	require.InDelta(t, 1./2, graph(3, 0, 1, 10, 1, 0, 3, 1, 2, 10).Mutual(), 1e-9) // however many come back
+	require.InDelta(t, 0, graph(3, 0, 1, 10, 1, 0, 1, 1, 2, 10).Mutual(), 1e-9)    // but for one that ends it all
+	require.Zero(t, graph(3).Mutual())
+}

@@ -65,5 +65,5 @@ func synthetic(rank, ranks, paths int) *profile.Profile {
 	}
 	p, err := w.Process(now)
 	check(err)
-	return profile.FromProcess(p)
+	return profile.FromProcess(p, nil)
 }

@@ -43,6 +43,42 @@ var ownDesigns = []struct {
 	{noModel, "ailments", []int{4}, []string{"polling", "2"}},
 	{twoDesigns, "models/mixed", []int{5, 8}, []string{"healthy"}},
 	{twoDesigns, "models/mixed", []int{5, 8}, []string{"turns"}},
+	{noModel, "kernels/ep", []int{4}, []string{"healthy"}},
+	{"bulk-synchronous", "kernels/is", []int{4}, []string{"healthy"}},
+	{"geometric-decomposition", "kernels/cg", []int{2, 8}, []string{"healthy"}},
+	{"geometric-decomposition", "kernels/mg", []int{4, 8}, []string{"healthy"}},
+	{"bulk-synchronous", "kernels/ft", []int{4}, []string{"healthy"}},
+	{"wavefront", "kernels/sweep", []int{4, 6}, []string{"healthy"}},
+	{"bulk-synchronous", "kernels/bfs", []int{4}, []string{"healthy"}},
+	{noModel, "kernels/matmul", []int{9}, []string{"healthy", "1", "1", "cannon"}},
+	{"bulk-synchronous", "kernels/matmul", []int{4}, []string{"healthy", "1", "1", "summa"}},
+	{noModel, "kernels/nbody", []int{6}, []string{"healthy"}},
+	{"bulk-synchronous", "kernels/fft2", []int{4}, []string{"healthy"}},
+	{"geometric-decomposition", "kernels/jacobi", []int{2, 6}, []string{"healthy"}},
+}
+
+// Programs because of which signs were mended: they must stay recognized, and judge nothing.
+var learntFrom = []struct {
+	design, program string
+	ranks           []int
+}{
+	{"pipeline", "kernels/lu", []int{2}},
+	{"wavefront", "kernels/lu", []int{4, 8}},
+	{"pipeline", "kernels/adi", []int{2, 4, 8}},
+	{"geometric-decomposition", "kernels/sp", []int{9}},
+}
+
+func TestDesignsLearntFromAreRecognized(t *testing.T) {
+	mock.need(t)
+	for _, p := range learntFrom {
+		program := mock.compile(t, p.program, "-lm")
+		for _, ranks := range p.ranks {
+			r := mock.virtual(t, command{}, ranks, []string{program, "healthy"})
+			c, err := diagnosis.Look(r)
+			require.NoError(t, err)
+			assert.Equal(t, p.design, designsOf(c, r), "%s on %d", p.program, ranks)
+		}
+	}
 }
 
 // Programs that run on a real library, most of which nobody here wrote. xdnep works on a matrix that is spread over

@@ -1,0 +1,123 @@
+package profile
+
+import (
+	"marple/analysis/callgraph"
+	"marple/analysis/event"
+	"marple/analysis/waitstate"
+)
+
+// Logs are those of a process's threads, by number.
+type Logs map[int]waitstate.Log
+
+// turns follows the messages of a rank in order, and what it computes before each: does the message go the way the last one
+// between the same two ranks went, as along a pipeline, or the other way, as in an exchange?
+type turns struct {
+	c        *comms
+	nodes    []event.Node
+	last     uint64 // tick at which the last event ended
+	off      uint64 // ticks since without a core
+	computed uint64 // ticks
+	charged  uint64 // of these, before the last message
+	with     map[int32]turn
+}
+
+// turn is what had been computed by the time of the last message to another rank, and of the last one from it, plus one
+// tick; 0 if there was none.
+type turn [2]uint64
+
+// follow adds to the peers what the log of the main thread tells. A log that ends early tells as much as it has; a damaged
+// one, too.
+func (c *comms) follow(main event.Thread, log waitstate.Log) {
+	t := turns{c: c, nodes: c.p.Nodes(), last: main.Begin, with: map[int32]turn{}}
+	_ = log.Each(func(e *event.Logged) bool {
+		t.event(e)
+		return true
+	})
+}
+
+func (t *turns) event(e *event.Logged) {
+	switch e.Kind {
+	case event.LogOffCore:
+		t.off += e.Duration
+	case event.LogBegin:
+		t.last, t.off = e.Start, 0
+	case event.LogEnter, event.LogExit, event.LogCall:
+		t.computed += max(e.Start, t.last+t.off) - (t.last + t.off)
+		t.last, t.off = e.Start, 0
+		if e.Kind == event.LogCall {
+			t.last += e.Duration
+			t.call(e)
+		}
+	case event.LogReceived, event.LogCompleted:
+		if e.Brings() && !e.Cancelled() {
+			t.message(event.Received, e)
+		}
+	case event.LogPosted:
+		if !e.Brings() && !e.Collective() {
+			t.message(event.Sent, e)
+		}
+	}
+}
+
+func (t *turns) call(e *event.Logged) {
+	if e.Failed() || e.Hit() || int(e.Path) >= len(t.nodes) {
+		return
+	}
+	switch n := &t.nodes[e.Path]; {
+	case n.Flags&event.Persistent != 0:
+	case n.Op.Sends():
+		t.message(event.Sent, e)
+	case n.Op == event.OpRecv && n.Flags&event.Nonblocking == 0:
+		t.message(event.Received, e)
+	}
+}
+
+func (t *turns) message(way event.Direction, e *event.Logged) {
+	if e.Peer < 0 || int(e.Comm) >= len(t.c.members) {
+		return
+	}
+	to := worldRank(t.c.members[e.Comm], e.Peer)
+	if to < 0 {
+		return
+	}
+	now, before := t.computed+1, t.with[to]
+	if since := t.computed - t.charged; before != (turn{}) && since > 0 {
+		// After an exchange both are as long ago.
+		same, other := now-before[way], now-before[1-way]
+		onward := before[way] > 0 && (before[1-way] == 0 || same < other-other/3)
+		ns := t.c.clock.Ns(since)
+		t.c.peer(to).turned(onward, ns)
+		t.c.link(e.Path, to).turned(onward, ns)
+	}
+	before[way] = now
+	t.with[to] = before
+	t.charged = t.computed
+}
+
+func (p *Peer) turned(onward bool, ns uint64) {
+	if onward {
+		p.Onward += ns
+	} else {
+		p.Back += ns
+	}
+}
+
+// peer makes the entry of a rank if need be.
+func (c *comms) peer(to int32) *Peer {
+	if c.peers[to] == nil {
+		c.peers[to] = &Peer{To: to}
+	}
+	return c.peers[to]
+}
+
+// link makes the entry of a rank on a path if need be.
+func (c *comms) link(path uint32, to int32) *Peer {
+	key := link{to: to}
+	if n := c.places.Call(path); n.Kind == callgraph.KindMPI {
+		key.node = n.ID
+	}
+	if c.links[key] == nil {
+		c.links[key] = &Link{Node: key.node, Peer: Peer{To: to}}
+	}
+	return &c.links[key].Peer
+}
