@@ -373,7 +373,9 @@ func (b *builder) finish() {
 		}
 	}
 	b.r.Sends = b.known(b.r.Sends)
-	b.r.Receives = b.known(b.r.Receives)
+	b.r.Receives = b.known(slices.DeleteFunc(b.r.Receives, func(m Message) bool {
+		return m.Done == NotDone && (m.Peer < 0 || m.Tag < 0) // from anybody: nothing came
+	}))
 }
 
 func (b *builder) known(list []Message) []Message {

@@ -57,3 +57,22 @@ func TestCommunicatorsThatAreNotReplayed(t *testing.T) {
 	assert.Len(t, r.Collectives, 1)
 	assert.EqualValues(t, 3, r.Lost.Uncovered)
 }
+
+// A receive that was cancelled, or is left pending, has taken no message, be it from anybody or from one rank.
+func TestReceivesOfNothing(t *testing.T) {
+	w := event.NewWriter(0, 2)
+	thread := w.Thread(0, true)
+	l := thread.Keep(&event.Budget{Memory: 1 << 20, Total: 1 << 20})
+	world := w.Comm(event.Comm{ID: 7, Size: 2}, "MPI_COMM_WORLD", []event.Run{{Stride: 1, Count: 2}})
+	path := w.MPI(0, "MPI_Irecv", event.OpRecv, event.Nonblocking)
+	for i, peer := range []int32{1, event.Any} {
+		thread.Call(event.Call{Path: path, Start: uint64(10 * i), Duration: 1, Peer: event.NoPeer})
+		thread.Posted(path, event.OpRecv, world, peer, 5, uint32(i), 8)
+	}
+	p, err := w.Process(100)
+	require.NoError(t, err)
+	r, err := FromProcess(p, map[int]Log{0: l})
+	require.NoError(t, err)
+	assert.Equal(t, []Message{{Comm: 7, Peer: 1, Tag: 5, Done: NotDone}}, r.Receives)
+	assert.Zero(t, replayAll(t, []*Rank{r, {}}).Lost.Unmatched)
+}

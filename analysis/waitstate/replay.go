@@ -433,7 +433,11 @@ func (x *replay) match(p int32, mine [2][]int32, theirSends, theirReceives map[e
 	for _, e := range keys {
 		theirs := theirSends[e]
 		n := min(len(own[e]), len(theirs))
-		r.Lost.Unmatched += uint64(len(own[e]) - n)
+		for _, i := range own[e][n:] {
+			if r.Receives[i].Done != NotDone { // what was cancelled and never completed is no message
+				r.Lost.Unmatched++
+			}
+		}
 		if x.concurrent(r.Receives, own[e]) || n > 0 && theirs[0].concurrent {
 			r.Lost.Ambiguous += uint64(n)
 			continue
