@@ -3,7 +3,7 @@
 # stays missing. With CI=1 something missing is an error.
 set -u
 
-packages="gcc g++ gfortran make openmpi-bin libopenmpi-dev mpich libmpich-dev scalapack-mpi-test libscalapack-openmpi-dev libscalapack-mpich-dev hpcc lammps lammps-examples
+packages="gcc g++ gfortran make openmpi-bin libopenmpi-dev mpich libmpich-dev scalapack-mpi-test libscalapack-openmpi-dev libscalapack-mpich-dev libmumps-5.5 libmumps-headers-dev hpcc lammps lammps-examples
 chromium pkg-config environment-modules lua5.3 mandoc zsh fish
 clang binutils llvm libclang-rt-14-dev valgrind util-linux python3-mpi4py mplrs tree-ppuzzle libpapi-dev castxml libleveldb-dev libxerces-c-dev
 libopen-trace-format2-dev otf2-tools postgresql"
@@ -21,9 +21,8 @@ missing=
 for p in $packages; do
     dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'install ok installed' || missing="$missing $p"
 done
-[ -n "$missing" ] || exit 0
 
-if command -v apt-get >/dev/null; then
+if [ -n "$missing" ] && command -v apt-get >/dev/null; then
     as=
     [ "$(id -u)" = 0 ] || as="sudo -n"
     echo "installing:$missing"
@@ -35,6 +34,9 @@ fi
 still=
 for p in $missing; do
     dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'install ok installed' || still="$still $p"
+done
+for p in hyparquet speedscope; do
+    [ -d "build/node/node_modules/$p" ] || still="$still $p"
 done
 [ -n "$still" ] || exit 0
 echo "missing, and not installable here:$still"

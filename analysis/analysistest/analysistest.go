@@ -83,6 +83,13 @@ func (r *Rank) Region(name string, inside func()) {
 	r.t.Exit(r.now)
 }
 
+// Phase runs a script in a phase that the program has numbered with MPI_Pcontrol.
+func (r *Rank) Phase(level uint64, inside func()) {
+	r.t.Enter(r.w.Node(event.Node{Parent: r.where(), Kind: event.NodePhase, Key: level}), r.now)
+	inside()
+	r.t.Exit(r.now)
+}
+
 // Invoke runs a script in an invocation of a component's method.
 func (r *Rank) Invoke(component, instance, method string, inside func()) {
 	names := uint64(r.w.String(component)) | uint64(r.w.String(instance))<<32

@@ -1,6 +1,7 @@
 package diagnosis
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -198,6 +199,47 @@ func TestDelaysOfTheModelOfPDLAHQR(t *testing.T) {
 			require.NoError(t, err)
 			require.InDelta(t, 12*3*float64(c.chase+c.update)/1000, loss, 1e-9, metric)
 		}
+	}
+}
+
+// In a multifrontal factorization a rank is late with a front, or with its part as the master of a large one; others wait
+// where they expect work for such a master, or what is below a front.
+func TestDelaysOfTheModelOfMUMPS(t *testing.T) {
+	k, err := knowledge.Library{}.Load("mumps")
+	require.NoError(t, err)
+	for _, c := range []struct{ front, master uint64 }{{2, 0}, {0, 3}, {0, 0}} {
+		r := analysistest.Run(4, 4, func(r *rank) {
+			late := uint64(0)
+			if r.Rank == 2 {
+				late = 1
+			}
+			wait := func(line int, ns uint64) { r.Recv(line, (r.Rank+1)%4, 8, (1-late)*ns) }
+			r.Region("dmumps_fac_par", func() {
+				analysistest.Steps(10, func() {
+					r.Send(1, (r.Rank+3)%4, 8, 0)
+					r.Compute((1 + late*c.front) * ms)
+					r.Region("dmumps_process_blfac_slave", func() { wait(2, c.front*ms); r.Compute(1 * ms) })
+					r.Region("dmumps_fac_asm_niv2", func() { r.Compute((1 + late*c.master) * ms); r.Send(3, (r.Rank+3)%4, 8, 0) })
+					r.Region("dmumps_try_recvtreat", func() { wait(4, c.master*ms) })
+				})
+			})
+		})
+		g, err := apply(newData(r), k, nil)
+		require.NoError(t, err)
+		want := map[string]float64{}
+		if c.front > 0 {
+			want["delegated-tree-in-farm-wait-for-task"] = 10 * 3 * float64(c.front) / 1000
+		}
+		if c.master > 0 {
+			want["delegated-farm-in-tree-remote-child"] = 10 * 3 * float64(c.master) / 1000
+		}
+		for _, x := range g.applied(nil).Conclusions {
+			if between := strings.HasPrefix(x.ID, "delegated-") || strings.HasPrefix(x.ID, "composite-"); between && x.Verdict == "holds" {
+				require.InDelta(t, want[x.ID], x.Seconds, 1e-9, x.ID)
+				delete(want, x.ID)
+			}
+		}
+		require.Empty(t, want)
 	}
 }
 

@@ -488,6 +488,36 @@ func TestPhasesAreRecognized(t *testing.T) {
 	}
 }
 
+// Phases that the program numbers (MPI_Pcontrol) are told apart where neither time nor functions tell: here two designs take
+// turns in one function. A number alone makes no phase.
+func TestNumberedPhasesAreRecognized(t *testing.T) {
+	script := map[string]func(*rank){}
+	for _, f := range forms {
+		script[f.model] = f.script
+	}
+	farm, field := script["master-worker"], script["geometric-decomposition"]
+	often := times(8, farm, field)
+	inTurns := func(phase func(r *rank, level uint64, inside func())) string {
+		got, _ := recognizedAs(t, 8, func(r *rank) {
+			for range 4 {
+				phase(r, 2, func() { analysistest.Steps(often[0], func() { farm(r) }) })
+				phase(r, 3, func() { analysistest.Steps(often[1], func() { field(r) }) })
+			}
+		})
+		return got
+	}
+	numbered := inTurns(func(r *rank, level uint64, inside func()) { r.Phase(level, inside) })
+	require.ElementsMatch(t, []string{"master-worker", "geometric-decomposition"}, strings.Split(numbered, " + "))
+	require.NotEqual(t, numbered, inTurns(func(_ *rank, _ uint64, inside func()) { inside() }))
+
+	alone, _ := recognizedAs(t, 8, func(r *rank) {
+		for level := range uint64(4) {
+			r.Phase(level+1, func() { analysistest.Steps(often[1], func() { field(r) }) })
+		}
+	})
+	require.Equal(t, "geometric-decomposition", alone)
+}
+
 // Every function of the language is there.
 func TestTheLanguageIsWhole(t *testing.T) {
 	for _, name := range knowledge.Functions() {

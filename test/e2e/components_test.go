@@ -188,10 +188,10 @@ computes.
 func TestInvocationsForAnotherReader(t *testing.T) {
 	library := filepath.Join(top, "build", "node", "node_modules", "hyparquet")
 	if _, err := exec.LookPath("node"); err != nil {
-		t.Skip("node is not installed")
+		missing(t, "node")
 	}
 	if _, err := os.Stat(library); err != nil {
-		t.Skip("hyparquet is not installed")
+		missing(t, "hyparquet")
 	}
 	mock.need(t)
 	program := mock.compile(t, "components", "-ldl")

@@ -83,7 +83,7 @@ func TestExports(t *testing.T) {
 func TestExportsInSpeedscope(t *testing.T) {
 	application := filepath.Join(top, "build", "node", "node_modules", "speedscope", "dist", "release", "index.html")
 	if _, err := os.Stat(application); err != nil {
-		t.Skip("speedscope is not installed")
+		missing(t, "speedscope")
 	}
 	c := command{directory: t.TempDir()}
 	got := c.run(t, mock.tool("mpirun"), "-n", "2", "--virtual", artifact(t, "marple"), "exec", "--clock", "external", "--trace", "10", "--out", "run", "--report", "none",
