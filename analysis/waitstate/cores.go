@@ -31,49 +31,40 @@ type CoredCall struct {
 // CoresShort is the part of all ranks' time without a core from which on a run with cores is looked for.
 const CoresShort = 0.1
 
-// cored gives this rank's calls as they would have been if every rank had had a core, and when the first rank begins; nil
-// where that adds nothing, or cannot be known: where logs have ended, or several threads call MPI.
-func (x *replay) cored() (*Rank, int64, error) {
+// cored gives this rank's calls as they would have been if every rank had had a core; nil where that adds nothing, or
+// cannot be known: where logs have ended or are longer than rank 0 can take, or several threads call MPI.
+func (x *replay) cored() (*Rank, error) {
 	r := x.r
 	missed, known := int64(0), int64(1)
 	for i := range r.Calls {
 		missed += r.Calls[i].OffCore + r.Calls[i].Coreless
 	}
-	if r.Lost.Ended > 0 || r.Main < len(r.Calls) {
+	if r.Lost.Ended > 0 || x.more || r.Main < len(r.Calls) {
 		known = 0
 	}
 	sums, err := agree(x.t, []int64{missed, r.End - r.Begin, known}, sum)
 	if err != nil || sums[0] == 0 || float64(sums[0]) < CoresShort*float64(sums[1]) || sums[2] < int64(x.t.Ranks()) {
-		return nil, 0, err
+		return nil, err
 	}
 	// All messages are matched once more, now with the time that calls would have been entered at.
 	again := *r
-	again.Lost = Lost{}
 	y := newReplay(&again, x.t)
 	own := x.own()
 	y.busy, y.usable, y.partners = x.busyWith(own), x.usable, x.partners
 	if err := y.messages(); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	most := max(LeastWaits, MostItems/x.t.Ranks())
-	items := y.items(most + 1)
-	fits := []int64{1, r.Begin}
-	if len(items) > most {
-		fits[0] = 0
-	}
-	if fits, err = agree(x.t, fits, least); err != nil || fits[0] == 0 {
-		return nil, 0, err
-	}
-	waits, err := y.waitsOf(items, fits[1])
+	items := y.items(MostItems)
+	waits, err := y.waitsOf(items, x.begin)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	again.Lost = Lost{}
 	again.Calls = y.retimed(items, waits, own)
 	if n := len(r.Calls); n > 0 {
 		again.End = again.Calls[n-1].End + max(r.End-r.Calls[n-1].End, 0)
 	}
-	return &again, fits[1], nil
+	return &again, nil
 }
 
 // own is what calls take beside waiting, and with a core. What of it passed without one is not known to have been
@@ -189,8 +180,8 @@ func (x *replay) retimed(items []item, waits, own []int64) []Call {
 }
 
 // cores compares a rank's calls with what they would have been.
-func (x *replay) cores(then *Rank, begin int64, found Table) *Cored {
-	c := &Cored{Length: uint64(max(then.End-begin, 0)), Found: found}
+func (x *replay) cores(then *Rank, found Table) *Cored {
+	c := &Cored{Length: uint64(max(then.End-x.begin, 0)), Found: found}
 	rows := map[uint32]*CoredCall{}
 	all := stat.Ranked{Rank: x.rank}
 	for i := range then.Calls {

@@ -18,7 +18,7 @@ func (x *replay) ideal(table *Table) error {
 	most := max(LeastWaits, MostItems/x.t.Ranks())
 	items := x.items(most + 1)
 	own := x.r.End
-	if len(items) > most {
+	if x.more = len(items) > most; x.more {
 		own = x.r.Calls[items[most].call].Start
 	}
 	extent, err := agree(x.t, []int64{x.r.Begin, own}, least)
@@ -26,6 +26,7 @@ func (x *replay) ideal(table *Table) error {
 		return err
 	}
 	begin, until := extent[0], extent[1]
+	x.begin = begin
 	items = slices.DeleteFunc(items, func(i item) bool { return x.r.Calls[i.call].Start >= until || i.by >= 0 && i.entered >= until })
 	o := out{}
 	o.signed(x.r.Begin - begin)

@@ -20,13 +20,13 @@ func Replay(r *Rank, t Transport) (Table, error) {
 	if err != nil {
 		return table, err
 	}
-	cored, begin, err := x.cored()
+	cored, err := x.cored()
 	if err != nil || cored == nil {
 		return table, err
 	}
 	then := newReplay(cored, t)
 	found, err := then.find()
-	table.Cored = x.cores(cored, begin, found)
+	table.Cored = x.cores(cored, found)
 	return table, err
 }
 
@@ -76,6 +76,8 @@ type replay struct {
 
 	busy     []int64 // see spendings
 	depends  []dependence
+	more     bool               // calls that depend on others than rank 0 can take
+	begin    int64              // of the first rank
 	asked    []asked            // receives that were matched
 	partners []int32            // ranks that messages went to or came from
 	usable   map[uint64]int     // by communicator: how many operations all members have logged
