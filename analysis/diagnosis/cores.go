@@ -1,8 +1,6 @@
 package diagnosis
 
 import (
-	"slices"
-
 	"marple/analysis/callgraph"
 	"marple/analysis/run"
 )
@@ -13,57 +11,6 @@ const (
 	// hidden is by how much ranks with a core each would take longer, at least, than their time with a core says.
 	hidden = 1.05
 )
-
-// asWithCores is what a run would have been with a core for each rank, as far as a replay of its logs tells; the run itself
-// where cores were not short, or there was no replay.
-func asWithCores(r *run.Run) *run.Run {
-	if r.WithCores == nil || r.Root() == nil {
-		return r
-	}
-	c := *r
-	c.AsWithCores, c.WithCores, c.Waits, c.WallNs, c.Core = true, nil, r.WithCores.Waits, r.WithCores.WallNs, run.Balance{}
-	c.PerRank = slices.Clone(r.PerRank)
-	index := map[int32]int{}
-	for i, b := range c.PerRank {
-		index[int32(b.Rank)] = i
-	}
-	for _, x := range r.WithCores.PerRank {
-		if i, ok := index[x.Rank]; ok {
-			c.PerRank[i].MPI = changed(c.PerRank[i].MPI, x.Was, x.Ns)
-		}
-	}
-	for i := range c.PerRank {
-		b := &c.PerRank[i].Balance
-		b.Waited, b.OffCore, b.Wall = 0, 0, b.Useful+b.MPI+b.Paused+b.Own
-		c.Core.Add(*b)
-	}
-	c.Efficiency = run.Efficiencies(c.PerRank)
-	c.Efficiency.CoreAvailability = r.Efficiency.CoreAvailability // who got which work may depend on it
-	calls := map[string]*run.CoredCall{}
-	for i := range r.WithCores.Calls {
-		calls[r.WithCores.Calls[i].Node] = &r.WithCores.Calls[i]
-	}
-	c.CallGraph = []*run.Node{r.Root().Clone(func(n *run.Node) {
-		if x := calls[n.ID]; x != nil && callgraph.ParseKind(n.Kind) == callgraph.KindMPI {
-			n.OffCore, n.Exclusive.Max = 0, 0
-			n.Exclusive.Sum = changed(n.Exclusive.Sum, x.Was, x.Ns)
-			n.PerRank = slices.Clone(n.PerRank)
-			of := map[int32]run.CoredRank{}
-			for _, one := range x.PerRank {
-				of[one.Rank] = one
-			}
-			for i := range n.PerRank {
-				p := &n.PerRank[i]
-				p.Exclusive = changed(p.Exclusive, of[p.Rank].Was, of[p.Rank].Ns)
-				n.Exclusive.Max = max(n.Exclusive.Max, p.Exclusive)
-			}
-		}
-	})}
-	return &c
-}
-
-// changed is a time of which a part has changed.
-func changed(all, was, now uint64) uint64 { return all - min(all, was) + now }
 
 // withCores is what a run would have been, at least, if every rank had had a core. A rank that waits without one is not
 // told from one that could go on, so that its waiting is in no figure; but however many cores there are, the run takes as

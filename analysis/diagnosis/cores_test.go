@@ -91,7 +91,7 @@ func lateSender(off uint64) *run.Run {
 func TestDiagnosedAsWithCores(t *testing.T) {
 	with, without := lateSender(0), lateSender(30*ms)
 	require.Nil(t, with.WithCores)
-	require.Same(t, with, asWithCores(with))
+	require.Same(t, with, with.Replayed())
 	require.InDelta(t, 200*ms, without.WithCores.WallNs, 10)
 	c, err := Choose(without, knowledge.Library{})
 	require.NoError(t, err)

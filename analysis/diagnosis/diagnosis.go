@@ -68,7 +68,7 @@ const general = "general"
 // that they contradict themselves.
 func Diagnose(r *run.Run, events Events, pieces ...Piece) (*Result, error) {
 	out := &Result{Program: r.Program, Ranks: r.Ranks, Looks: []Likeness{}, Phases: []*Phase{}, Findings: []run.Finding{}, Requests: []Request{}}
-	r = asWithCores(r)
+	r = r.Replayed()
 	d := newData(r)
 	d.events = events
 	if d.core <= 0 || len(d.nodes) == 0 {

@@ -88,7 +88,7 @@ func Choose(r *run.Run, library knowledge.Library) (*Choice, error) {
 	if err != nil {
 		return nil, err
 	}
-	r = asWithCores(r)
+	r = r.Replayed()
 	c := &Choice{Pieces: Whole(always), Looks: []Likeness{}}
 	if d := newData(r); d.inMPI < always.Scopes[0].Model.Threshold("least").Value*d.core {
 		return c, nil
@@ -110,7 +110,7 @@ func Choose(r *run.Run, library knowledge.Library) (*Choice, error) {
 // Look says what a run looks like, whether it loses time or not.
 func Look(r *run.Run) (*Choice, error) {
 	c := &Choice{}
-	return c, c.look(asWithCores(r))
+	return c, c.look(r.Replayed())
 }
 
 func (c *Choice) look(r *run.Run) (err error) {

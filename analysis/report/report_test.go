@@ -96,6 +96,29 @@ func crowded() *run.Run {
 	return r
 }
 
+// crowdedLateSender has a rank that computes long before it sends, and has no core for as long again.
+func crowdedLateSender() *run.Run {
+	r := analysistest.RunWithWaits(3, 2, func(r *analysistest.Rank) {
+		analysistest.Steps(50, func() {
+			switch r.Rank {
+			case 0:
+				r.Compute(2 * ms)
+				r.Recv(20, 1, 4096, 38*ms+ms/10)
+			case 1:
+				r.Compute(20 * ms)
+				r.OffCore(20 * ms)
+				r.Send(10, 0, 4096, ms/10)
+			default:
+				r.Compute(20 * ms)
+				r.OffCore(20*ms + ms/10)
+			}
+			r.Barrier(30, 0)
+		})
+	})
+	r.Findings = diagnosis.Find(r)
+	return r
+}
+
 func TestReports(t *testing.T) {
 	silent := analysistest.Run(1, 1, func(r *analysistest.Rank) { r.Compute(5 * ms) })
 	broken := slowRank()
@@ -105,7 +128,7 @@ func TestReports(t *testing.T) {
 		r         *run.Run
 		directory string
 	}{
-		"slow-rank.txt": {slowRank(), "/scratch/marple-app-4711"}, "crowded.txt": {crowded(), ""},
+		"slow-rank.txt": {slowRank(), "/scratch/marple-app-4711"}, "crowded.txt": {crowded(), ""}, "crowded-waits.txt": {crowdedLateSender(), ""},
 		"silent.txt": {silent, "marple-app-1"}, "hostile.txt": {broken, "/very/long/" + strings.Repeat("directory/", 12)},
 	} {
 		t.Run(name, func(t *testing.T) {

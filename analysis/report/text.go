@@ -169,18 +169,13 @@ func (w *writer) notes(title string, which func(c run.Note) bool) {
 func (w *writer) efficiency() {
 	e, c := w.r.Efficiency, w.r.Core
 	w.line("")
-	communication := words.Percent(e.Communication)
-	if !e.Defined {
-		communication = "unknown"
-	}
-	w.line("Efficiency   parallel %s = load balance %s × communication %s", words.Percent(e.Parallel),
-		words.Percent(e.LoadBalance), communication)
+	w.line("Efficiency   %s", parallel(e))
 	if e.Transfer > 0 {
 		first := ""
 		if e.Replayed < 0.99 {
 			first = fmt.Sprintf(" (of the first %s)", words.Percent(e.Replayed))
 		}
-		w.block("             ", "             ", fmt.Sprintf("communication %s = serialization %s × transfer %s%s", communication, words.Percent(e.Serialization), words.Percent(e.Transfer), first))
+		w.block("             ", "             ", fmt.Sprintf("communication %s = serialization %s × transfer %s%s", communication(e), words.Percent(e.Serialization), words.Percent(e.Transfer), first))
 	}
 	counted := c.Wall - min(c.Wall, c.OffCore+c.Waited+c.Paused+c.Own)
 	mpi := ""
@@ -200,11 +195,25 @@ func (w *writer) efficiency() {
 	if len(parts) > 0 {
 		w.block("Not counted  ", "             ", strings.Join(parts, ", ")+" of all time")
 	}
+	if then := w.r.Replayed(); then != w.r {
+		w.block("With cores   ", "             ", fmt.Sprintf("for each rank the run would take about %s: %s", words.Duration(float64(then.WallNs)/1e9), parallel(then.Efficiency)))
+	}
 	if cores, tell := w.r.OtherThreads(); tell {
 		w.block("Threads      ", "             ", fmt.Sprintf("others than the one that calls MPI computed on %.2f cores per rank; "+
 			"efficiencies and shares are of the one that does", cores))
 	}
 	w.sampled()
+}
+
+func parallel(e run.Efficiency) string {
+	return fmt.Sprintf("parallel %s = load balance %s × communication %s", words.Percent(e.Parallel), words.Percent(e.LoadBalance), communication(e))
+}
+
+func communication(e run.Efficiency) string {
+	if !e.Defined {
+		return "unknown"
+	}
+	return words.Percent(e.Communication)
 }
 
 // sampled says in which functions the useful time was spent.

@@ -1,6 +1,11 @@
 package run
 
-import "marple/analysis/stat"
+import (
+	"slices"
+
+	"marple/analysis/callgraph"
+	"marple/analysis/stat"
+)
 
 // Cored is what the run would have been with a core for each rank, where ranks had none for a good part of it: the time
 // between their calls is what they computed, and they wait as the order of things makes necessary.
@@ -25,6 +30,57 @@ type CoredRank struct {
 	Ns   uint64 `json:"ns"`
 	Was  uint64 `json:"was_ns"`
 }
+
+// Replayed is what the run would have been with a core for each rank, as far as a replay of its logs tells; the run itself
+// where cores were not short, or there was no replay.
+func (r *Run) Replayed() *Run {
+	if r.WithCores == nil || r.Root() == nil {
+		return r
+	}
+	c := *r
+	c.AsWithCores, c.WithCores, c.Waits, c.WallNs, c.Core = true, nil, r.WithCores.Waits, r.WithCores.WallNs, Balance{}
+	c.PerRank = slices.Clone(r.PerRank)
+	index := map[int32]int{}
+	for i, b := range c.PerRank {
+		index[int32(b.Rank)] = i
+	}
+	for _, x := range r.WithCores.PerRank {
+		if i, ok := index[x.Rank]; ok {
+			c.PerRank[i].MPI = changed(c.PerRank[i].MPI, x.Was, x.Ns)
+		}
+	}
+	for i := range c.PerRank {
+		b := &c.PerRank[i].Balance
+		b.Waited, b.OffCore, b.Wall = 0, 0, b.Useful+b.MPI+b.Paused+b.Own
+		c.Core.Add(*b)
+	}
+	c.Efficiency = Efficiencies(c.PerRank)
+	c.Efficiency.CoreAvailability = r.Efficiency.CoreAvailability // who got which work may depend on it
+	calls := map[string]*CoredCall{}
+	for i := range r.WithCores.Calls {
+		calls[r.WithCores.Calls[i].Node] = &r.WithCores.Calls[i]
+	}
+	c.CallGraph = []*Node{r.Root().Clone(func(n *Node) {
+		if x := calls[n.ID]; x != nil && callgraph.ParseKind(n.Kind) == callgraph.KindMPI {
+			n.OffCore, n.Exclusive.Max = 0, 0
+			n.Exclusive.Sum = changed(n.Exclusive.Sum, x.Was, x.Ns)
+			n.PerRank = slices.Clone(n.PerRank)
+			of := map[int32]CoredRank{}
+			for _, one := range x.PerRank {
+				of[one.Rank] = one
+			}
+			for i := range n.PerRank {
+				p := &n.PerRank[i]
+				p.Exclusive = changed(p.Exclusive, of[p.Rank].Was, of[p.Rank].Ns)
+				n.Exclusive.Max = max(n.Exclusive.Max, p.Exclusive)
+			}
+		}
+	})}
+	return &c
+}
+
+// changed is a time of which a part has changed.
+func changed(all, was, now uint64) uint64 { return all - min(all, was) + now }
 
 // cored shows what the replay with cores has found; nil if there was none.
 func (b *builder) cored() *Cored {
