@@ -8,6 +8,8 @@ import (
 const (
 	// enoughCores is the availability of cores from which on times are taken as they are.
 	enoughCores = 0.9
+	// hardlyCores is that below which little is sure.
+	hardlyCores = 0.25
 	// hidden is by how much ranks with a core each would take longer, at least, than their time with a core says.
 	hidden = 1.05
 )

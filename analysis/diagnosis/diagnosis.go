@@ -113,7 +113,8 @@ func Diagnose(r *run.Run, events Events, pieces ...Piece) (*Result, error) {
 					span, most := seconds(cored.WallNs), map[bool]string{true: "about %s", false: "%s at least"}[r.AsWithCores]
 					f.Evidence = append(f.Evidence, run.Evidence{Metric: "span-with-cores", Value: span, Unit: "s",
 						Text: "with a core for each rank the run would take " + fmt.Sprintf(most, words.Duration(span)) + ": shares are of that"})
-					f.Confidence = confidences[max(0, min(slices.Index(confidences, f.Confidence), slices.Index(confidences, "medium")))]
+					highest := map[bool]string{true: "low", false: "medium"}[r.Efficiency.CoreAvailability < hardlyCores]
+					f.Confidence = confidences[max(0, min(slices.Index(confidences, f.Confidence), slices.Index(confidences, highest)))]
 				}
 				out.Findings = append(out.Findings, f)
 			}

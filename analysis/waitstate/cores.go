@@ -49,7 +49,10 @@ func (x *replay) cored() (*Rank, error) {
 	// All messages are matched once more, now with the time that calls would have been entered at.
 	again := *r
 	y := newReplay(&again, x.t)
-	own := x.own()
+	own, err := x.own()
+	if err != nil {
+		return nil, err
+	}
 	y.busy, y.usable, y.partners = x.busyWith(own), x.usable, x.partners
 	if err := y.messages(); err != nil {
 		return nil, err
@@ -69,9 +72,9 @@ func (x *replay) cored() (*Rank, error) {
 
 // own is what calls take beside waiting, and with a core. What of it passed without one is not known to have been
 // before or after what was waited for; it is taken for after that, as far as it goes. A call may also go on because
-// another rank, which has to see to the transfer, has no core: so no call takes longer than the quickest tenth
-// of those of its path.
-func (x *replay) own() []int64 {
+// another rank, which has to see to the transfer, has no core: so no call takes longer than the quickest tenth of those
+// of its path do, on the rank in the middle of those that have any.
+func (x *replay) own() ([]int64, error) {
 	own := make([]int64, len(x.r.Calls))
 	byPath := make([][]int64, len(x.r.Paths))
 	needs := x.needs
@@ -86,19 +89,73 @@ func (x *replay) own() []int64 {
 			byPath[c.Path] = append(byPath[c.Path], own[i])
 		}
 	}
-	most := make([]int64, len(byPath))
+	quick := map[callgraph.ID]int64{}
 	for path, list := range byPath {
 		if len(list) > 0 {
 			slices.Sort(list)
-			most[path] = list[len(list)/10]
+			quick[x.r.Paths[path]] = list[len(list)/10]
 		}
+	}
+	quick, err := x.middle(quick)
+	if err != nil {
+		return nil, err
 	}
 	for i := range own {
 		if c := &x.r.Calls[i]; !c.Stays {
-			own[i] = min(own[i], most[c.Path])
+			own[i] = min(own[i], quick[x.r.Paths[c.Path]])
 		}
 	}
-	return own
+	return own, nil
+}
+
+// middle gives of each of this rank's paths the median, the lower one, of what ranks tell.
+func (x *replay) middle(own map[callgraph.ID]int64) (map[callgraph.ID]int64, error) {
+	encode := func(all map[callgraph.ID]int64) out {
+		o := out{}
+		for id, ns := range all {
+			o.word(uint64(id))
+			o.signed(ns)
+		}
+		return o
+	}
+	decode := func(p packet) map[callgraph.ID]int64 {
+		all := map[callgraph.ID]int64{}
+		for i := (in{data: p.data}); len(i.data) > 0; {
+			id := callgraph.ID(i.word())
+			all[id] = i.signed()
+		}
+		return all
+	}
+	told, err := collect(x.t, packet{uint32(x.rank), 0, encode(own)})
+	if err != nil {
+		return nil, err
+	}
+	var answers []packet
+	if x.rank == 0 {
+		values := map[callgraph.ID][]int64{}
+		for _, p := range told {
+			for id, ns := range decode(p) {
+				values[id] = append(values[id], ns)
+			}
+		}
+		for _, list := range values {
+			slices.Sort(list)
+		}
+		for _, p := range told {
+			theirs := decode(p)
+			for id := range theirs {
+				theirs[id] = values[id][(len(values[id])-1)/2]
+			}
+			answers = append(answers, packet{0, p.from, encode(theirs)})
+		}
+	}
+	if answers, err = route(x.t, answers); err != nil {
+		return nil, err
+	}
+	if len(answers) != 1 {
+		return nil, errDamaged
+	}
+	return decode(answers[0]), nil
 }
 
 // busyWith is spendings for calls that take time of their own, and gaps with a core.

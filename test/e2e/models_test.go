@@ -47,8 +47,9 @@ type pair struct {
 type traits uint
 
 const (
-	beyond   traits = 1 << iota // what the program loses without the ailment has another cause
-	messages                    // the ailment is what messages cost: real ones are dear beside short work only
+	beyond     traits = 1 << iota // what the program loses without the ailment has another cause
+	messages                      // the ailment is what messages cost: real ones are dear beside short work only
+	neighbours                    // it takes more than one neighbour
 )
 
 var pairs = []pair{
@@ -70,7 +71,7 @@ var pairs = []pair{
 	{"divide", "dear-merge", "healthy", "dear-merge", 0},
 	{"divide", "dear-split", "healthy", "dear-split", 0},
 	{"geometric", "imbalance", "healthy", "uneven-pieces", 0},
-	{"geometric", "serial", "healthy", "serial-exchange", messages},
+	{"geometric", "serial", "healthy", "serial-exchange", messages | neighbours},
 	{"geometric", "tiny", "healthy", "latency-bound", messages},
 	{"geometric", "surface", "healthy", "surface-to-volume", messages},
 	{"bulk", "imbalance", "healthy", "uneven-work", 0},
@@ -246,7 +247,11 @@ func TestAilmentsOfModelsOnRealLibraries(t *testing.T) {
 				if p.traits&messages != 0 {
 					size, length = 10, 1
 				}
-				on := diagnosed(t, mpi, d.ranks, programs[p.program], p.ailment, fmt.Sprint(size), fmt.Sprint(length))
+				ranks := d.ranks
+				if p.traits&neighbours != 0 {
+					ranks = max(ranks, 4)
+				}
+				on := diagnosed(t, mpi, ranks, programs[p.program], p.ailment, fmt.Sprint(size), fmt.Sprint(length))
 				named, cores := "", "too few"
 				if len(on.findings) > 0 {
 					named = on.findings[0].ID
