@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static struct {
@@ -16,11 +17,18 @@ static struct {
     _Atomic bool given;
 } answer;
 
+/* What will be removed must be a mark, and nobody's file. */
+static bool is_mark(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    return name && strncmp(name, "/marple-", 8) == 0;
+}
+
 /* Nothing is read later: the program may write a title over its environment. */
 __attribute__((constructor)) static void begin(void)
 {
     const char *asked = getenv("MARPLE_EXEC");
-    if (!asked || sscanf(asked, "%d %511s %255[^\n]", &answer.pid, answer.mark, answer.program) < 3)
+    if (!asked || sscanf(asked, "%d %511s %255[^\n]", &answer.pid, answer.mark, answer.program) < 3 || !is_mark(answer.mark))
         answer.pid = 0;
     else if (answer.pid == getpid())
         mrl_say_begin();

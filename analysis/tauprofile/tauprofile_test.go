@@ -53,13 +53,17 @@ func sample(ranks int, region string) *run.Run {
 // carried is what a profile can say of a run.
 func carried(r *run.Run) *run.Run {
 	c := *r
-	c.Findings, c.NotSeen, c.Waits, c.Selection = nil, nil, nil, nil
+	c.Findings, c.NotSeen, c.Waits, c.WithCores, c.Selection = nil, nil, nil, nil, nil
 	c.Communicators, c.Modules = nil, nil
 	c.Started = r.Started.Truncate(time.Microsecond)
 	c.Functions = slices.Clone(r.Functions)
 	for i := range c.Functions {
 		f := &c.Functions[i]
 		f.Out, f.In, f.Hits, f.Fails, f.Sizes = 0, 0, 0, 0, nil
+	}
+	c.Peers = slices.Clone(r.Peers)
+	for i := range c.Peers {
+		c.Peers[i].OnwardNs, c.Peers[i].BackNs = 0, 0 // the order of messages
 	}
 	c.AtomicEvents = slices.Clone(r.AtomicEvents)
 	for i := range c.AtomicEvents {
