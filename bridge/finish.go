@@ -117,14 +117,14 @@ func marple_core_replay(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 		return C.MRL_CORE_BROKEN
 	}
 	waits, err := waitstate.Find(p, s.kept(), mpi{f.transport})
-	if err != nil {
-		return C.MRL_CORE_BROKEN
-	}
-	if s.merged != nil {
+	if s.merged != nil && waits.Ranks > 0 {
 		s.merged.Waits = waits
 		if directory := C.GoString(f.directory); directory != "" {
 			_ = analysis.Keep(s.merged, directory)
 		}
+	}
+	if err != nil {
+		return C.MRL_CORE_BROKEN
 	}
 	return C.MRL_CORE_DONE
 }

@@ -5,6 +5,7 @@
  */
 #include "shim.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,11 +38,12 @@ __attribute__((constructor)) static void begin(void)
 /* It is being measured, or something was said, or nobody wants to know. */
 void mrl_answered(void)
 {
-    if (!answer.pid || atomic_exchange(&answer.given, true) || answer.pid == getpid() || !mrl_speaks())
+    if (!answer.pid || atomic_exchange(&answer.given, true) || answer.pid == getpid())
         return;
-    int fd = open(answer.mark, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int saved = errno, fd = open(answer.mark, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd >= 0)
         close(fd);
+    errno = saved;
 }
 
 /* The program's name, if this process ends and owes an answer; else NULL. */

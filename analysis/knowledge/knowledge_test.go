@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -441,4 +442,14 @@ func TestTreesOfRandomModels(t *testing.T) {
 			require.True(t, any, node.ID)
 		}
 	})
+}
+
+// Aliases of aliases make much of little; where it is too much, that is said.
+func TestAliasesAreBounded(t *testing.T) {
+	text := "model: bomb\ntitle: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+	for i := range 9 {
+		text += fmt.Sprintf("key%d: &a%d [%s]\n", i, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i), 10), ", "))
+	}
+	_, err := Library{}.Read("bomb.yaml", []byte(text))
+	require.ErrorContains(t, err, "aliases stand for more than 100000 values")
 }

@@ -24,6 +24,7 @@ type reader struct {
 	later []func()
 	// outside are the models of a composition, by alias.
 	outside map[string]*Model
+	aliased int // values that aliases stand for
 }
 
 const maxProblems = 20
@@ -71,6 +72,25 @@ func (r *reader) parse(data []byte) (body ast.Node) {
 	return r.resolved(tree.Docs[0].Body, map[string]ast.Node{})
 }
 
+// mostAliased is how many values aliases may stand for in a file: they can be nested, so that a short one means a huge one.
+const mostAliased = 100_000
+
+// nodesIn counts a node and those below, as far as it matters.
+func nodesIn(n ast.Node) int {
+	count := counter(0)
+	ast.Walk(&count, n)
+	return int(count)
+}
+
+type counter int
+
+func (c *counter) Visit(ast.Node) ast.Visitor {
+	if *c++; *c > mostAliased {
+		return nil
+	}
+	return c
+}
+
 // resolved puts what is named by an anchor in the place of its aliases.
 func (r *reader) resolved(n ast.Node, anchors map[string]ast.Node) ast.Node {
 	switch v := n.(type) {
@@ -90,10 +110,15 @@ func (r *reader) resolved(n ast.Node, anchors map[string]ast.Node) ast.Node {
 		return value
 	case *ast.AliasNode:
 		name := v.Value.GetToken().Value
-		if anchors[name] != nil {
-			return anchors[name]
+		if anchors[name] == nil {
+			r.fail(place(n), "no anchor &%s stands before this", name)
+			return n
 		}
-		r.fail(place(n), "no anchor &%s stands before this", name)
+		if r.aliased += nodesIn(anchors[name]); r.aliased > mostAliased {
+			r.fail(place(n), "aliases stand for more than %d values here, which is too many", mostAliased)
+			return n
+		}
+		return anchors[name]
 	}
 	return n
 }

@@ -9,6 +9,9 @@ import (
 // Logs are those of a process's threads, by number.
 type Logs map[int]waitstate.Log
 
+// mostTurns is how many events of a log are followed: those of the first 8 MiB, about.
+const mostTurns = 1 << 21
+
 // turns follows the messages of a rank in order, and what it computes before each: does the message go the way the last one
 // between the same two ranks went, as along a pipeline, or the other way, as in an exchange?
 type turns struct {
@@ -19,6 +22,13 @@ type turns struct {
 	computed uint64 // ticks
 	charged  uint64 // of these, before the last message
 	with     map[int32]turn
+	world    map[member]int32 // ranks in MPI_COMM_WORLD
+}
+
+// member is a rank in a communicator.
+type member struct {
+	comm uint16
+	rank int32
 }
 
 // turn is what had been computed by the time of the last message to another rank, and of the last one from it, plus one
@@ -26,12 +36,14 @@ type turns struct {
 type turn [2]uint64
 
 // follow adds to the peers what the log of the main thread tells. A log that ends early tells as much as it has; a damaged
-// one, too.
+// one, and one that is longer than mostTurns, too.
 func (c *comms) follow(main event.Thread, log waitstate.Log) {
-	t := turns{c: c, nodes: c.p.Nodes(), last: main.Begin, with: map[int32]turn{}}
+	t := turns{c: c, nodes: c.p.Nodes(), last: main.Begin, with: map[int32]turn{}, world: map[member]int32{}}
+	events := 0
 	_ = log.Each(func(e *event.Logged) bool {
 		t.event(e)
-		return true
+		events++
+		return events < mostTurns
 	})
 }
 
@@ -76,7 +88,12 @@ func (t *turns) message(way event.Direction, e *event.Logged) {
 	if e.Peer < 0 || int(e.Comm) >= len(t.c.members) {
 		return
 	}
-	to := worldRank(t.c.members[e.Comm], e.Peer)
+	who := member{e.Comm, e.Peer}
+	to, known := t.world[who]
+	if !known {
+		to = worldRank(t.c.members[e.Comm], e.Peer)
+		t.world[who] = to
+	}
 	if to < 0 {
 		return
 	}

@@ -71,7 +71,11 @@ func (r *Run) Replayed() *Run {
 			}
 			for i := range n.PerRank {
 				p := &n.PerRank[i]
-				p.Exclusive = changed(p.Exclusive, of[p.Rank].Was, of[p.Rank].Ns)
+				if one, listed := of[p.Rank]; listed {
+					p.Exclusive = changed(p.Exclusive, one.Was, one.Ns)
+				} else { // of more than 64 ranks
+					p.Exclusive = uint64(float64(p.Exclusive) * float64(x.Ns) / float64(max(x.Was, 1)))
+				}
 				n.Exclusive.Max = max(n.Exclusive.Max, p.Exclusive)
 			}
 		}

@@ -39,7 +39,7 @@ func (x *replay) cored() (*Rank, error) {
 	for i := range r.Calls {
 		missed += r.Calls[i].OffCore + r.Calls[i].Coreless
 	}
-	if r.Lost.Ended > 0 || x.more || r.Main < len(r.Calls) {
+	if r.Lost.Ended > 0 || x.more || r.Main < len(r.Calls) || r.Main == 0 {
 		known = 0
 	}
 	sums, err := agree(x.t, []int64{missed, r.End - r.Begin, known}, sum)
@@ -96,14 +96,24 @@ func (x *replay) own() ([]int64, error) {
 			quick[x.r.Paths[path]] = list[len(list)/10]
 		}
 	}
-	quick, err := x.middle(quick)
+	told := quick
+	if len(quick) > max(LeastWaits, MostItems/x.t.Ranks()) { // more than rank 0 can take of each
+		told = nil
+	}
+	middle, err := x.middle(told)
 	if err != nil {
 		return nil, err
 	}
 	for i := range own {
-		if c := &x.r.Calls[i]; !c.Stays {
-			own[i] = min(own[i], quick[x.r.Paths[c.Path]])
+		c := &x.r.Calls[i]
+		if c.Stays {
+			continue
 		}
+		most, known := middle[x.r.Paths[c.Path]]
+		if !known {
+			most = quick[x.r.Paths[c.Path]]
+		}
+		own[i] = min(own[i], most)
 	}
 	return own, nil
 }

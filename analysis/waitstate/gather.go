@@ -7,18 +7,31 @@ import (
 )
 
 // Find is what a process does at the end: it replays its logs together with all other ranks. Rank 0 gets what all
-// have found.
+// have found, also where an error has ended the second replay, with cores.
 func Find(p *event.Process, logs map[int]Log, t Transport) (Table, error) {
 	r, err := FromProcess(p, logs)
 	if err != nil { // the others count on this rank
 		r = &Rank{Sight: sightOf(p.Header()), Lost: Lost{Ended: 1}}
 	}
-	own, err := Replay(r, t)
+	return find(r, t)
+}
+
+func find(r *Rank, t Transport) (Table, error) {
+	top := stat.Top(t.Ranks())
+	x, own, err := replayed(r, t)
 	if err != nil {
 		return Table{}, err
 	}
-	top := stat.Top(t.Ranks())
 	all, err := gather(t, own, top)
+	if err != nil {
+		return Table{}, err
+	}
+	cored, err := x.withCores()
+	if err != nil || cored == nil {
+		return all, err
+	}
+	second, err := gather(t, Table{Cored: cored}, top)
+	all.Cored = second.Cored
 	return all, err
 }
 

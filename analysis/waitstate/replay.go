@@ -17,17 +17,23 @@ import (
 // short.
 func Replay(r *Rank, t Transport) (Table, error) {
 	x, table, err := replayed(r, t)
-	if err != nil {
-		return table, err
+	if err == nil {
+		table.Cored, err = x.withCores()
 	}
-	cored, err := x.cored()
-	if err != nil || cored == nil {
-		return table, err
-	}
-	then := newReplay(cored, t)
-	found, err := then.find()
-	table.Cored = x.cores(cored, found)
 	return table, err
+}
+
+// withCores finds the same of the run with a core for each rank; nil where there is none.
+func (x *replay) withCores() (*Cored, error) {
+	then, err := x.cored()
+	if err != nil || then == nil {
+		return nil, err
+	}
+	found, err := newReplay(then, x.t).find()
+	if err != nil {
+		return nil, err
+	}
+	return x.cores(then, found), nil
 }
 
 func newReplay(r *Rank, t Transport) *replay {

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"marple/analysis/callgraph"
-	"marple/analysis/stat"
 )
 
 // FindAll is Replay for all ranks of a run at once, from what they have left behind. Ranks of which there is nothing
@@ -15,11 +14,8 @@ import (
 func FindAll(ranks []*Rank) (Table, error) {
 	tables := make([]Table, len(ranks))
 	err := together(ranks, func(r *Rank, d desk) error {
-		own, err := Replay(r, d)
-		if err == nil {
-			own, err = gather(d, own, stat.Top(len(ranks)))
-		}
-		tables[d.rank] = own
+		var err error
+		tables[d.rank], err = find(r, d)
 		return err
 	})
 	return tables[0], err
