@@ -96,6 +96,7 @@ enum { PAPI_OK = 0, PAPI_NULL = -1 };
     F(int, stop, (int set, long long *values)) \
     F(int, cleanup_eventset, (int set)) \
     F(int, destroy_eventset, (int *set)) \
+    F(int, register_thread, (void)) \
     F(int, unregister_thread, (void)) \
     F(char *, strerror, (int code))
 
@@ -180,6 +181,9 @@ static const char *add_to_papi(struct mrl_counting *c, uint32_t k)
     int code, result;
     if (*papi.why)
         return counters[k].event ? not_offered : "it takes PAPI to know it";
+    /* What this thread is PAPI would look up by itself, but not before it is asked for a code (7.0: a fault). */
+    if (!c->set_count && (result = papi.register_thread()) != PAPI_OK)
+        return papi.strerror(result);
     if ((result = papi.event_name_to_code(counters[k].name, &code)) != PAPI_OK)
         return not_known;
     int component = papi.get_event_component(code);
