@@ -97,7 +97,7 @@ test:
 
 # Packages run one after the other: the end-to-end tests want the cores for their ranks.
 test-go:
-	go test -p 1 -timeout 20m ./...
+	go test -p 1 -timeout 25m ./...
 	@cat $(BUILD)/ailments.txt $(BUILD)/ailments-real.txt $(BUILD)/recognition.txt 2>/dev/null || true
 	go test -race -timeout 10m ./analysis/event ./analysis/callgraph ./analysis/waitstate ./analysis/profile ./analysis/run ./analysis/diagnosis ./analysis/report ./analysis/symbol
 

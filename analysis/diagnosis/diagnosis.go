@@ -109,10 +109,12 @@ func Diagnose(r *run.Run, events Events, pieces ...Piece) (*Result, error) {
 		out.Models = append(out.Models, g.applied(judges))
 		for _, f := range g.findings() {
 			if judges.of(f.ID, f.Node) == "" {
-				if r.AsWithCores || g.cored != nil {
-					span, most := seconds(cored.WallNs), map[bool]string{true: "about %s", false: "%s at least"}[r.AsWithCores]
+				if g.cored != nil {
+					span := seconds(cored.WallNs)
 					f.Evidence = append(f.Evidence, run.Evidence{Metric: "span-with-cores", Value: span, Unit: "s",
-						Text: "with a core for each rank the run would take " + fmt.Sprintf(most, words.Duration(span)) + ": shares are of that"})
+						Text: fmt.Sprintf("with a core for each rank the run would take %s at least: shares are of that", words.Duration(span))})
+				}
+				if r.AsWithCores || g.cored != nil {
 					highest := map[bool]string{true: "low", false: "medium"}[r.Efficiency.CoreAvailability < hardlyCores]
 					f.Confidence = confidences[max(0, min(slices.Index(confidences, f.Confidence), slices.Index(confidences, highest)))]
 				}

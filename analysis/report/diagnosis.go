@@ -21,6 +21,7 @@ func Diagnosis(d *diagnosis.Result, r *run.Run, explain bool) string {
 	for _, c := range r.Conditions {
 		w.block("Note: ", "      ", c.Text+".")
 	}
+	w.withCores("With cores: ", r)
 	if len(d.Phases) == 0 && len(d.Looks) > 0 {
 		w.line("")
 		w.looks("Looks like ", d.Looks, explain)

@@ -195,14 +195,20 @@ func (w *writer) efficiency() {
 	if len(parts) > 0 {
 		w.block("Not counted  ", "             ", strings.Join(parts, ", ")+" of all time")
 	}
-	if then := w.r.Replayed(); then != w.r {
-		w.block("With cores   ", "             ", fmt.Sprintf("for each rank the run would take about %s: %s", words.Duration(float64(then.WallNs)/1e9), parallel(then.Efficiency)))
-	}
+	w.withCores("With cores   ", w.r)
 	if cores, tell := w.r.OtherThreads(); tell {
 		w.block("Threads      ", "             ", fmt.Sprintf("others than the one that calls MPI computed on %.2f cores per rank; "+
 			"efficiencies and shares are of the one that does", cores))
 	}
 	w.sampled()
+}
+
+// withCores says what findings are about where the run was replayed with a core for each rank.
+func (w *writer) withCores(title string, r *run.Run) {
+	if then := r.Replayed(); then != r {
+		w.block(title, strings.Repeat(" ", len(title)), fmt.Sprintf("about %s with one for each rank, which the findings are of: %s",
+			words.Duration(float64(then.WallNs)/1e9), parallel(then.Efficiency)))
+	}
 }
 
 func parallel(e run.Efficiency) string {

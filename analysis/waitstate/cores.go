@@ -58,12 +58,12 @@ func (x *replay) cored() (*Rank, error) {
 		return nil, err
 	}
 	items := y.items(MostItems)
-	waits, err := y.waitsOf(items, x.begin)
+	waits, err := y.waitsOf(items)
 	if err != nil {
 		return nil, err
 	}
-	again.Lost = Lost{}
-	again.Calls = y.retimed(items, waits, own)
+	again.Lost, again.Begin = Lost{}, x.begin
+	again.Calls = y.retimed(x.begin, items, waits, own)
 	if n := len(r.Calls); n > 0 {
 		again.End = again.Calls[n-1].End + max(r.End-r.Calls[n-1].End, 0)
 	}
@@ -183,9 +183,9 @@ func (x *replay) busyWith(own []int64) []int64 {
 }
 
 // waitsOf has rank 0 replay all ranks' items, and gives how long this rank waits in each of its own.
-func (x *replay) waitsOf(items []item, begin int64) ([]int64, error) {
+func (x *replay) waitsOf(items []item) ([]int64, error) {
 	o := out{}
-	o.signed(x.r.Begin - begin)
+	o.signed(0) // that they began at different times is for want of cores, too
 	o.signed(0)
 	o.number(uint64(len(items)))
 	encodeItems(&o, items)
@@ -230,17 +230,17 @@ func (x *replay) waitsOf(items []item, begin int64) ([]int64, error) {
 }
 
 // retimed are the calls at the times at which they would have been.
-func (x *replay) retimed(items []item, waits, own []int64) []Call {
+func (x *replay) retimed(begin int64, items []item, waits, own []int64) []Call {
 	calls := slices.Clone(x.r.Calls)
 	waited := int64(0)
 	for i := range calls {
 		c := &calls[i]
-		c.Start = x.r.Begin + x.busy[i] + waited
+		c.Start = begin + x.busy[i] + waited
 		for len(items) > 0 && items[0].call == uint32(i) {
 			waited += waits[0]
 			items, waits = items[1:], waits[1:]
 		}
-		c.End = x.r.Begin + x.busy[i] + waited + own[i]
+		c.End = begin + x.busy[i] + waited + own[i]
 		c.OffCore, c.Coreless = 0, 0
 	}
 	return calls

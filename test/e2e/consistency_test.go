@@ -21,7 +21,7 @@ import (
 // The report: 80 columns, and about 40 lines.
 const (
 	reportWidth = 80
-	reportLines = 47
+	reportLines = 50
 )
 
 // sound holds a stored run to it; it is called for each run of the suite.

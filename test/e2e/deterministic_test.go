@@ -33,6 +33,7 @@ var mayDiffer = []struct{ of, field, why string }{
 	{"run", "to_go_deeper", "about times"},
 	{"run", "conditions", "about times"},
 	{"run", "waits", "about times"},
+	{"run", "with_cores", "about times"},
 	{"run", "clocks", "the machine's, or the simulation's"},
 	{"run", "hosts", "where it ran"},
 	{"per_rank", "host", "where it ran"},

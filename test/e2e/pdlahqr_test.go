@@ -45,14 +45,17 @@ func TestPipelineOfBulges(t *testing.T) {
 			require.Zero(t, r.code, r.stderr)
 			assert.Regexp(t, `^info 0 difference +\d\.\dE-1[2-6]\n$`, r.stdout)
 
-			found := interplay(diagnosisOf(t, c, "run", "--model", "pdlahqr"))
+			found, held := interplay(diagnosisOf(t, c, "run", "--model", "pdlahqr")), 0
 			for _, id := range []string{"delegated-geometric-in-pipeline-receive", "delegated-pipeline-in-geometric-exchange"} {
 				x := found[id]
-				assert.Equal(t, "holds", x.Verdict, id)
-				assert.Positive(t, x.Seconds, id)
 				require.Len(t, x.Reasons, 1, id)
 				assert.Len(t, x.Reasons[0].Lines, 2, id) // that stages wait, and the part of it
+				if assert.Contains(t, []string{"holds", "rejected"}, x.Verdict, id); x.Verdict == "holds" {
+					assert.Positive(t, x.Seconds, id)
+					held++
+				}
 			}
+			assert.Positive(t, held, "where ranks share cores, one part may be below what is worth telling")
 			for _, id := range []string{"composite-pipeline-receive", "composite-geometric-exchange"} {
 				assert.Contains(t, []string{"holds", "rejected"}, found[id].Verdict, id)
 			}
