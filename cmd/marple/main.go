@@ -67,10 +67,11 @@ func main() {
 	if err == nil {
 		return
 	}
-	if command.Name() == execName && !isFirst(localRanks) {
-		time.Sleep(time.Second) // one on each host says it for all: its launcher ends the others meanwhile
+	if command.Name() != execName || isFirst(localRanks) {
+		fmt.Fprintf(os.Stderr, "marple: %v\n", err)
+	} else {
+		time.Sleep(time.Second) // one on each host says it for all, if the launcher does not end it first because of others
 	}
-	fmt.Fprintf(os.Stderr, "marple: %v\n", err)
 	var wrong usageError
 	if errors.As(err, &wrong) {
 		os.Exit(2)

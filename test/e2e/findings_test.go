@@ -55,6 +55,7 @@ var ailments = []ailment{
 }
 
 func TestFindingsOnTheVirtualClock(t *testing.T) {
+	t.Parallel() // no time counts but the simulated one
 	mock.need(t)
 	program := mock.compile(t, "ailments")
 	for _, a := range ailments {

@@ -154,6 +154,7 @@ func (m modelRun) names() string {
 
 // On the virtual clock every ailment is named, and first, with its cost; where it is off, it is not named.
 func TestAilmentsOfModelsOnTheVirtualClock(t *testing.T) {
+	t.Parallel() // no time counts but the simulated one
 	mock.need(t)
 	const ranks = 8
 	suite := t
@@ -197,6 +198,7 @@ func TestAilmentsOfModelsOnTheVirtualClock(t *testing.T) {
 
 // A program of two designs, one after the other or in turns, is said to be both, and each is diagnosed by its own model.
 func TestPhases(t *testing.T) {
+	t.Parallel() // no time counts but the simulated one
 	mock.need(t)
 	onClock := *mock
 	onClock.mpirun = append(slices.Clone(mock.mpirun), "--virtual")
