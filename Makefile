@@ -99,7 +99,7 @@ test:
 test-go:
 	go test -p 1 -timeout 25m ./...
 	@cat $(BUILD)/ailments.txt $(BUILD)/ailments-real.txt $(BUILD)/recognition.txt 2>/dev/null || true
-	go test -race -timeout 10m ./analysis/event ./analysis/callgraph ./analysis/waitstate ./analysis/profile ./analysis/run ./analysis/diagnosis ./analysis/report ./analysis/symbol
+	go test -race -timeout 10m ./analysis/record ./analysis/callgraph ./analysis/waitstate ./analysis/profile ./analysis/run ./analysis/diagnosis ./analysis/report ./analysis/symbol
 
 test-long:
 	@test/setup.sh
@@ -114,7 +114,7 @@ lint: $(GEN)/settings.gen.h $(GEN)/functions.gen.h
 
 bench: build
 	go run ./test/bench $(BUILD)
-	go test -run '^$$' -bench 'Log' ./analysis/event
+	go test -run '^$$' -bench 'Log' ./analysis/record
 	go test -run '^$$' -bench 'Replay' -benchtime 5x ./analysis/waitstate
 	go test -run '^$$' -bench . -benchtime 100ms -count 5 ./analysis/selection/...
 	go test -run '^$$' -bench Large -count 3 ./analysis/page

@@ -27,11 +27,11 @@ import (
 	"time"
 	"unsafe"
 
-	"marple/analysis"
-	"marple/analysis/event"
 	"marple/analysis/invocation"
 	"marple/analysis/names"
+	"marple/analysis/pipeline"
 	"marple/analysis/profile"
+	"marple/analysis/record"
 	"marple/analysis/run"
 	"marple/analysis/waitstate"
 )
@@ -68,7 +68,7 @@ func marple_core_gather(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 	guarded()
 	defer guard(&result)
 	s := find(handle)
-	if s == nil || f == nil || f.base == nil || f.size < event.TablesSize {
+	if s == nil || f == nil || f.base == nil || f.size < record.TablesSize {
 		return C.MRL_CORE_BROKEN
 	}
 	p, err := process(f)
@@ -94,7 +94,7 @@ func marple_core_gather(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 			if len(s.merged.Totals) < int(s.merged.World) {
 				return C.MRL_CORE_BROKEN // the files have it all
 			}
-			_ = analysis.Keep(s.merged, directory) // against a kill before the run is stored, which complains if it cannot be
+			_ = pipeline.Keep(s.merged, directory) // against a kill before the run is stored, which complains if it cannot be
 		}
 	}
 	if f.transport != nil && s.merged != nil && s.merged.Logged == uint64(s.merged.World) {
@@ -108,7 +108,7 @@ func marple_core_replay(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 	guarded()
 	defer guard(&result)
 	s := find(handle)
-	if s == nil || s.budget == nil || f == nil || f.transport == nil || f.base == nil || f.size < event.TablesSize {
+	if s == nil || s.budget == nil || f == nil || f.transport == nil || f.base == nil || f.size < record.TablesSize {
 		return C.MRL_CORE_BROKEN
 	}
 	defer s.endLogs(f.keep_raw != 0)
@@ -120,7 +120,7 @@ func marple_core_replay(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 	if s.merged != nil && waits.Ranks > 0 {
 		s.merged.Waits = waits
 		if directory := C.GoString(f.directory); directory != "" {
-			_ = analysis.Keep(s.merged, directory)
+			_ = pipeline.Keep(s.merged, directory)
 		}
 	}
 	if err != nil {
@@ -166,7 +166,7 @@ func marple_core_conclude(handle unsafe.Pointer, f *C.struct_mrl_finish) (result
 }
 
 // process reads what the threads of this process have recorded, spilled records included.
-func process(f *C.struct_mrl_finish) (*event.Process, error) {
+func process(f *C.struct_mrl_finish) (*record.Process, error) {
 	tables := unsafe.Slice((*byte)(f.base), int(f.size))
 	var blocks [][]byte
 	for _, block := range unsafe.Slice(f.threads, int(f.thread_count)) {
@@ -174,9 +174,9 @@ func process(f *C.struct_mrl_finish) (*event.Process, error) {
 			blocks = append(blocks, nil)
 			continue
 		}
-		blocks = append(blocks, unsafe.Slice((*byte)(block), event.ThreadSpan))
+		blocks = append(blocks, unsafe.Slice((*byte)(block), record.ThreadSpan))
 	}
-	return event.Open(tables, blocks)
+	return record.Open(tables, blocks)
 }
 
 // keepInvocations makes one file of what all ranks have left.
@@ -185,7 +185,7 @@ func keepInvocations(r *run.Run, directory string, f *C.struct_mrl_finish) {
 		return
 	}
 	sources, err := invocation.Load(directory)
-	if err = errors.Join(err, analysis.KeepInvocations(r, directory, sources)); err == nil && f.keep_raw == 0 {
+	if err = errors.Join(err, pipeline.KeepInvocations(r, directory, sources)); err == nil && f.keep_raw == 0 {
 		for _, s := range sources {
 			s.Remove()
 		}
@@ -195,19 +195,19 @@ func keepInvocations(r *run.Run, directory string, f *C.struct_mrl_finish) {
 // conclude is rank 0's part: report, and keep.
 func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
 	directory := C.GoString(f.directory)
-	r := analysis.Conclude(merged, names.Guest)
+	r := pipeline.Conclude(merged, names.Guest)
 	keepInvocations(r, directory, f)
-	analysis.Choose(r, C.GoString(f.families), directory)
-	text := analysis.Report(r, directory)
+	pipeline.Choose(r, C.GoString(f.families), directory)
+	text := pipeline.Report(r, directory)
 	if directory != "" {
 		if err := store(r, directory, text); err != nil {
-			text = analysis.Report(r, "")
+			text = pipeline.Report(r, "")
 			if f.full == 0 {
 				line := []byte(fmt.Sprintf("the run cannot be kept: %v\x00", err))
 				C.say(f, (*C.char)(unsafe.Pointer(&line[0])))
 			}
 		} else {
-			analysis.Tidy(directory)
+			pipeline.Tidy(directory)
 		}
 	}
 	C.print(f, unsafe.Pointer(unsafe.StringData(text)), C.uint64_t(len(text)))

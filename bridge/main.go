@@ -23,9 +23,9 @@ import (
 
 	pointer "github.com/mattn/go-pointer"
 
-	"marple/analysis/event"
 	"marple/analysis/invocation"
 	"marple/analysis/profile"
+	"marple/analysis/record"
 )
 
 func main() {}
@@ -42,11 +42,11 @@ const logMemory = 8 << 20
 // session is one process's measurement.
 type session struct {
 	tables   []byte
-	rawFile  string                                // empty: memory only
-	keepMost uint64                                // bytes of invocations per thread
-	consumer [C.MRL_CORE_THREADS]*event.Aggregator // by thread, each used by one caller at a time
-	logs     [C.MRL_CORE_THREADS]*event.Log
-	budget   *event.Budget    // of the logs; nil: none are kept
+	rawFile  string                                 // empty: memory only
+	keepMost uint64                                 // bytes of invocations per thread
+	consumer [C.MRL_CORE_THREADS]*record.Aggregator // by thread, each used by one caller at a time
+	logs     [C.MRL_CORE_THREADS]*record.Log
+	budget   *record.Budget   // of the logs; nil: none are kept
 	merged   *profile.Profile // rank 0, after gathering
 }
 
@@ -80,12 +80,12 @@ func guard(result *C.int) {
 func marple_core_open(version C.uint32_t, base unsafe.Pointer, size, logBytes C.uint64_t, every C.int32_t, invocationBytes C.uint64_t, rawFile *C.char) (handle unsafe.Pointer) {
 	guarded()
 	defer func() { recover() }()
-	if version != C.MRL_CORE_VERSION || base == nil || size < event.TablesSize {
+	if version != C.MRL_CORE_VERSION || base == nil || size < record.TablesSize {
 		return nil
 	}
 	s := &session{tables: unsafe.Slice((*byte)(base), int(size)), rawFile: C.GoString(rawFile), keepMost: uint64(invocationBytes)}
 	if logBytes > 0 {
-		s.budget = &event.Budget{Memory: min(int64(logBytes), logMemory), Total: int64(logBytes), Record: s.rawFile, Every: every != 0}
+		s.budget = &record.Budget{Memory: min(int64(logBytes), logMemory), Total: int64(logBytes), Record: s.rawFile, Every: every != 0}
 	}
 	h := pointer.Save(s)
 	last.Store(&opened{h, s})
@@ -97,18 +97,18 @@ func marple_core_consume(handle unsafe.Pointer, index C.uint32_t, block unsafe.P
 	guarded()
 	defer guard(&result)
 	s := find(handle)
-	if s == nil || block == nil || size < event.ThreadSpan || int(index) >= len(s.consumer) {
+	if s == nil || block == nil || size < record.ThreadSpan || int(index) >= len(s.consumer) {
 		return C.MRL_CORE_BROKEN
 	}
 	a := s.consumer[index]
 	if a == nil {
-		a = event.NewAggregator(unsafe.Slice((*byte)(block), event.ThreadSpan), event.AllNodes(s.tables), event.HeaderOf(s.tables).TicksPerSecond)
+		a = record.NewAggregator(unsafe.Slice((*byte)(block), record.ThreadSpan), record.AllNodes(s.tables), record.HeaderOf(s.tables).TicksPerSecond)
 		if s.rawFile != "" {
 			a.KeepInvocations(invocation.Log(s.rawFile, int(index)), s.keepMost)
 		}
 		s.consumer[index] = a
 		if s.budget != nil {
-			s.logs[index] = event.NewLog(s.budget, int(index), event.AllNodes(s.tables))
+			s.logs[index] = record.NewLog(s.budget, int(index), record.AllNodes(s.tables))
 			a.Keep(s.logs[index])
 		}
 	}
@@ -118,7 +118,7 @@ func marple_core_consume(handle unsafe.Pointer, index C.uint32_t, block unsafe.P
 			return C.MRL_CORE_BROKEN
 		}
 		defer file.Close()
-		if status, _ := a.ConsumeSpilled(file); status != event.Done {
+		if status, _ := a.ConsumeSpilled(file); status != record.Done {
 			return C.int(status)
 		}
 	}

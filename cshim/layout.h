@@ -2,7 +2,7 @@
  * The memory that measurement leaves behind: one mapped file per process, read by the Go core while
  * the process lives and by `marple recover` after it died.
  *
- * May use: nothing but fixed-width integers. Go mirrors these structures in analysis/event; a test
+ * May use: nothing but fixed-width integers. Go mirrors these structures in analysis/record; a test
  * compares every offset.
  *
  * Invariant: no pointers, only offsets and indices; a record counts once `head` has passed it, a path
@@ -18,7 +18,7 @@
 #define MRL_MAGIC "MARPLE\r\n"
 #define MRL_VERSION 7u
 
-/* What a call does. The order is that of analysis/event; values are written to disk. */
+/* What a call does. The order is that of analysis/record; values are written to disk. */
 enum mrl_op {
     MRL_OP_NONE,
     MRL_OP_SEND,
@@ -302,7 +302,7 @@ struct mrl_module {
 };
 _Static_assert(sizeof(struct mrl_module) == 64, "");
 
-/* Aggregates, written by the core alone: analysis/event says what they mean. */
+/* Aggregates, written by the core alone: analysis/record says what they mean. */
 #define MRL_ENTRY_SIZE 128u
 
 /* Caches of the owning thread: values only, worthless to a reader. */

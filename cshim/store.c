@@ -193,7 +193,7 @@ void mrl_store_remove(void)
             mrl_spill_name(name, i);
             unlink(name);
         }
-        if (mrl.settings.log) { /* analysis/event.LogName */
+        if (mrl.settings.log) { /* analysis/record.LogName */
             snprintf(name, sizeof name, "%s.%u.log", mrl.file, i);
             unlink(name);
         }

@@ -5,14 +5,16 @@ package analysistest
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 
 	"marple/analysis/callgraph"
-	"marple/analysis/event"
 	"marple/analysis/profile"
+	"marple/analysis/record"
 	"marple/analysis/run"
 	"marple/analysis/symbol"
 	"marple/analysis/waitstate"
@@ -23,11 +25,11 @@ type Rank struct {
 	Rank, Ranks int
 	Noise       *rand.Rand // nil: none
 	now         uint64
-	w           *event.Writer
-	t           *event.ThreadWriter
+	w           *record.Writer
+	t           *record.ThreadWriter
 	world       uint16
 	module      uint32
-	log         *event.Log
+	log         *record.Log
 	frame       uint32 // innermost function
 }
 
@@ -52,7 +54,7 @@ func (r *Rank) Blocked(ns uint64) {
 }
 
 // Call makes an MPI call from a line of main.c. Path, Start and Comm of c are filled in.
-func (r *Rank) Call(line int, name string, op event.Op, flags event.OpFlags, c event.Call) {
+func (r *Rank) Call(line int, name string, op record.Op, flags record.OpFlags, c record.Call) {
 	c.Path, c.Start, c.Comm = r.w.MPIAt(r.where(), r.module, uint64(line), name, op, flags), r.now, r.world
 	r.t.Call(c)
 	r.now += c.Duration
@@ -60,32 +62,32 @@ func (r *Rank) Call(line int, name string, op event.Op, flags event.OpFlags, c e
 
 // Barrier takes the given time.
 func (r *Rank) Barrier(line int, ns uint64) {
-	r.Call(line, "MPI_Barrier", event.OpBarrier, 0, event.Call{Duration: ns, Peer: event.NoPeer, Collective: true})
+	r.Call(line, "MPI_Barrier", record.OpBarrier, 0, record.Call{Duration: ns, Peer: record.NoPeer, Collective: true})
 }
 
 // Send and Recv move bytes to or from another rank.
 func (r *Rank) Send(line, to int, bytes, ns uint64) {
-	r.Call(line, "MPI_Send", event.OpSend, 0, event.Call{Duration: ns, Peer: int32(to), Out: bytes})
+	r.Call(line, "MPI_Send", record.OpSend, 0, record.Call{Duration: ns, Peer: int32(to), Out: bytes})
 }
 func (r *Rank) Recv(line, from int, bytes, ns uint64) {
-	r.Call(line, "MPI_Recv", event.OpRecv, 0, event.Call{Duration: ns, Peer: int32(from), Out: bytes})
+	r.Call(line, "MPI_Recv", record.OpRecv, 0, record.Call{Duration: ns, Peer: int32(from), Out: bytes})
 }
 
 // Arrived says that the last call at a line, which did not wait for it, has led to a message.
 func (r *Rank) Arrived(line int, name string, from int, bytes uint64) {
-	r.t.Completed(r.w.MPIAt(r.where(), r.module, uint64(line), name, event.OpRecv, event.Nonblocking), r.world, int32(from), bytes, false)
+	r.t.Completed(r.w.MPIAt(r.where(), r.module, uint64(line), name, record.OpRecv, record.Nonblocking), r.world, int32(from), bytes, false)
 }
 
 // Region runs a script inside a region.
 func (r *Rank) Region(name string, inside func()) {
-	r.t.Enter(r.w.Node(event.Node{Parent: r.where(), Kind: event.NodeRegion, Name: r.w.String(name)}), r.now)
+	r.t.Enter(r.w.Node(record.Node{Parent: r.where(), Kind: record.NodeRegion, Name: r.w.String(name)}), r.now)
 	inside()
 	r.t.Exit(r.now)
 }
 
 // Phase runs a script in a phase that the program has numbered with MPI_Pcontrol.
 func (r *Rank) Phase(level uint64, inside func()) {
-	r.t.Enter(r.w.Node(event.Node{Parent: r.where(), Kind: event.NodePhase, Key: level}), r.now)
+	r.t.Enter(r.w.Node(record.Node{Parent: r.where(), Kind: record.NodePhase, Key: level}), r.now)
 	inside()
 	r.t.Exit(r.now)
 }
@@ -93,14 +95,14 @@ func (r *Rank) Phase(level uint64, inside func()) {
 // Invoke runs a script in an invocation of a component's method.
 func (r *Rank) Invoke(component, instance, method string, inside func()) {
 	names := uint64(r.w.String(component)) | uint64(r.w.String(instance))<<32
-	r.t.Enter(r.w.Node(event.Node{Parent: r.where(), Kind: event.NodeComponent, Key: names, Name: r.w.String(method)}), r.now)
+	r.t.Enter(r.w.Node(record.Node{Parent: r.where(), Kind: record.NodeComponent, Key: names, Name: r.w.String(method)}), r.now)
 	inside()
 	r.t.Exit(r.now)
 }
 
 // Families declares families of components.
 func (r *Rank) Families(text string) {
-	r.w.Node(event.Node{Kind: event.NodeFamilies, Name: r.w.String(text)})
+	r.w.Node(record.Node{Kind: record.NodeFamilies, Name: r.w.String(text)})
 }
 
 // Function runs a script in a function, of eight letters at most, that is called from a line of main.c.
@@ -108,7 +110,7 @@ func (r *Rank) Function(line int, name string, inside func()) {
 	var letters [8]byte
 	copy(letters[:], name)
 	outer := r.frame
-	r.frame = r.w.Node(event.Node{Parent: r.where(), Kind: event.NodeFrame, Key: binary.BigEndian.Uint64(letters[:]), Name: r.module,
+	r.frame = r.w.Node(record.Node{Parent: r.where(), Kind: record.NodeFrame, Key: binary.BigEndian.Uint64(letters[:]), Name: r.module,
 		SiteModule: r.module, Site: uint64(line)})
 	inside()
 	r.frame = outer
@@ -125,7 +127,7 @@ func (r *Rank) where() uint32 {
 // play runs the script for every rank on a host with this many cores. A rank's log may go beside its record file.
 func play(ranks, cores int, file func(rank int) string, script func(*Rank)) (all []*Rank) {
 	for i := range ranks {
-		w := event.NewWriter(i, ranks)
+		w := record.NewWriter(i, ranks)
 		h := w.Header()
 		copy(h.Program[:], "app")
 		copy(h.Library[:], "Test MPI 1.0")
@@ -136,8 +138,8 @@ func play(ranks, cores int, file func(rank int) string, script func(*Rank)) (all
 			h.CPUs[c/64] |= 1 << (c % 64)
 		}
 		r := &Rank{Rank: i, Ranks: ranks, w: w, t: w.Thread(0, true), module: w.Module("/bin/app", []byte{0xab})}
-		r.world = w.Comm(event.Comm{ID: 9, Size: uint32(ranks), Rank: int32(i)}, "MPI_COMM_WORLD", []event.Run{{Stride: 1, Count: uint32(ranks)}})
-		r.log = r.t.Keep(&event.Budget{Memory: 1 << 30, Total: 1 << 30, Record: file(i)})
+		r.world = w.Comm(record.Comm{ID: 9, Size: uint32(ranks), Rank: int32(i)}, "MPI_COMM_WORLD", []record.Run{{Stride: 1, Count: uint32(ranks)}})
+		r.log = r.t.Keep(&record.Budget{Memory: 1 << 30, Total: 1 << 30, Record: file(i)})
 		r.Function(0, "main", func() { script(r) })
 		all = append(all, r)
 	}
@@ -152,14 +154,14 @@ func Profile(ranks, cores int, script func(*Rank)) *profile.Profile {
 	return merged
 }
 
-func end(all []*Rank) (merged *profile.Profile, processes []*event.Process, logs []*event.Log) {
+func end(all []*Rank) (merged *profile.Profile, processes []*record.Process, logs []*record.Log) {
 	var end uint64
 	for _, r := range all {
 		end = max(end, r.now)
 	}
 	for _, r := range all {
 		r.Function(0, "main", func() {
-			r.Call(999, "MPI_Finalize", event.OpFinalize, 0, event.Call{Duration: end - r.now, Peer: event.NoPeer})
+			r.Call(999, "MPI_Finalize", record.OpFinalize, 0, record.Call{Duration: end - r.now, Peer: record.NoPeer})
 		})
 		p, err := r.w.Process(end)
 		if err != nil {
@@ -226,7 +228,7 @@ func RunWithWaits(ranks, cores int, script func(*Rank)) *run.Run {
 // Files are the record files of ranks that vanished at the end of the script.
 func Files(ranks, cores int, script func(*Rank)) (files [][]byte) {
 	for _, r := range play(ranks, cores, nowhere, script) {
-		r.w.Header().State = event.Running
+		r.w.Header().State = record.Running
 		files = append(files, r.w.File())
 	}
 	return files
@@ -242,6 +244,32 @@ func Keep(ranks, cores int, file func(rank int) string, script func(*Rank)) erro
 		}
 	}
 	return nil
+}
+
+// Sends is a script in which each rank sends five messages, one after 10 ns and the others 20 ns apart, inside a region.
+func Sends(r *Rank) {
+	r.Compute(5)
+	r.Region("solve", func() {
+		r.Compute(5)
+		Steps(5, func() {
+			r.Call(1, "MPI_Send", record.OpSend, 0, record.Call{Duration: 5, Peer: int32(1 - r.Rank), Tag: 7, Out: 100})
+			r.Compute(15)
+		})
+		r.Compute(90)
+	})
+}
+
+// RankFile is a rank's record file in a run directory.
+func RankFile(directory string, rank int) string {
+	return filepath.Join(directory, run.RawDir, fmt.Sprintf("rank-%06d.mrl", rank))
+}
+
+// KeepIn is Keep in a run directory.
+func KeepIn(directory string, ranks int, script func(*Rank)) error {
+	if err := os.MkdirAll(filepath.Join(directory, run.RawDir), 0o777); err != nil {
+		return err
+	}
+	return Keep(ranks, ranks, func(rank int) string { return RankFile(directory, rank) }, script)
 }
 
 // Names says that the call at offset n is line n of main.c, and reads a function's name from the offset it begins at.

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"marple/analysis/event"
+	"marple/analysis/record"
 	"marple/analysis/stat"
 )
 
@@ -15,11 +15,11 @@ type Clock struct{ NsPerTick float64 }
 
 // ClockOf finds the rate of a process's clock from two instants, or from the estimate made at the start
 // when they are too close together to be better.
-func ClockOf(h *event.Header) Clock {
+func ClockOf(h *record.Header) Clock {
 	const enough = 10e6 // ns: the error of an instant is below 100 ns
 	ns, ticks := float64(h.Last.RawNs)-float64(h.First.RawNs), float64(h.Last.Ticks)-float64(h.First.Ticks)
 	switch {
-	case h.ClockKind != event.ClockTSC:
+	case h.ClockKind != record.ClockTSC:
 		return Clock{1}
 	case ns >= enough && ticks > 0:
 		return Clock{ns / ticks}
@@ -45,8 +45,8 @@ type CommonClock struct {
 }
 
 // CommonClockOf a process.
-func CommonClockOf(h *event.Header) CommonClock {
-	if h.ClockKind != event.ClockTSC {
+func CommonClockOf(h *record.Header) CommonClock {
+	if h.ClockKind != record.ClockTSC {
 		return CommonClock{Clock: Clock{1}}
 	}
 	return CommonClock{ClockOf(h), h.First.Ticks, int64(h.First.RawNs)}
@@ -65,7 +65,7 @@ func (c CommonClock) At(ticks uint64) int64 {
 // Time outside MPI is charged to the deepest function or region that the two events around it have in
 // common, in a child that names both. Of threads other than the one that called MPI_Init it is not known what they do
 // between events, so only their MPI calls and what lies inside their regions is charged.
-func FromProcess(p *event.Process) *Graph {
+func FromProcess(p *record.Process) *Graph {
 	b := &builder{p: p, clock: ClockOf(p.Header()), rank: p.Header().Rank, nodes: map[ID]*Node{}, modules: map[string]Module{}}
 	b.table, b.counters = p.Nodes(), p.Counters()
 	b.paths, b.began = map[ID][]ID{}, map[ID][2]uint64{}
@@ -98,10 +98,10 @@ func (b *builder) stuck() (list []Stuck) {
 }
 
 type builder struct {
-	p        *event.Process
+	p        *record.Process
 	clock    Clock
 	rank     int32
-	table    []event.Node
+	table    []record.Node
 	paths    map[ID][]ID // per root, the ID of each node of the table; 0 where it is not made yet
 	nodes    map[ID]*Node
 	counters []string
@@ -136,19 +136,19 @@ func (b *builder) path(root ID, index uint32) *Node {
 	raw := b.table[index]
 	n := Node{Op: raw.Op, Flags: raw.Flags}
 	switch raw.Kind {
-	case event.NodeFrame:
+	case record.NodeFrame:
 		n.Kind, n.Code, n.Site = KindFrame, b.code(raw.Name, raw.Key), b.code(raw.SiteModule, raw.Site)
-	case event.NodeRegion:
+	case record.NodeRegion:
 		n.Kind, n.Name = KindRegion, b.p.String(raw.Name)
-	case event.NodeComponent:
+	case record.NodeComponent:
 		n.Kind, n.Name = KindComponent, b.p.String(raw.Name)
 		n.Component, n.Instance = b.p.String(uint32(raw.Key)), b.p.String(uint32(raw.Key>>32))
-	case event.NodePhase:
+	case record.NodePhase:
 		n.Kind, n.Level = KindPhase, int64(raw.Key)
-	case event.NodeMPI:
+	case record.NodeMPI:
 		n.Kind, n.Name, n.Site = KindMPI, b.p.String(raw.Name), b.code(raw.SiteModule, raw.Site)
-	case event.NodeCut:
-		n.Kind, n.Unknown = KindCut, raw.Key == event.CutUnknown
+	case record.NodeCut:
+		n.Kind, n.Unknown = KindCut, raw.Key == record.CutUnknown
 	default:
 		n.Kind = KindOverflow
 	}
@@ -189,7 +189,7 @@ func (b *builder) root(id ID) *Node {
 }
 
 // edge gives an edge, and the innermost node that is open beside it, on its gap's side.
-func (b *builder) edge(root ID, e event.Edge, leaving bool) (Edge, *Node) {
+func (b *builder) edge(root ID, e record.Edge, leaving bool) (Edge, *Node) {
 	n := b.path(root, e.Path())
 	switch {
 	case n.Kind == KindRoot:
@@ -211,22 +211,22 @@ func (b *builder) edge(root ID, e event.Edge, leaving bool) (Edge, *Node) {
 // Places names the nodes of a process's call graph, for events that are looked at one by one.
 type Places struct {
 	b    *builder
-	gaps map[[2]event.Edge]ID
+	gaps map[[2]record.Edge]ID
 }
 
 // PlacesOf a process.
-func PlacesOf(p *event.Process) *Places {
+func PlacesOf(p *record.Process) *Places {
 	b := &builder{p: p, nodes: map[ID]*Node{Root: {ID: Root, Kind: KindRoot}}, modules: map[string]Module{}, paths: map[ID][]ID{}}
 	b.table = p.Nodes()
-	return &Places{b, map[[2]event.Edge]ID{}}
+	return &Places{b, map[[2]record.Edge]ID{}}
 }
 
 // Call is the node of an entry of the process's table, and what it is.
 func (s *Places) Call(path uint32) *Node { return s.b.path(Root, path) }
 
 // Gap is the node that the time between two edges is charged to.
-func (s *Places) Gap(from, to event.Edge) ID {
-	key := [2]event.Edge{from, to}
+func (s *Places) Gap(from, to record.Edge) ID {
+	key := [2]record.Edge{from, to}
 	id, ok := s.gaps[key]
 	if !ok {
 		n := s.b.between(Root, from, to)
@@ -252,31 +252,31 @@ func (b *builder) common(x, y *Node) *Node {
 	}
 }
 
-func (b *builder) thread(t event.Thread) {
+func (b *builder) thread(t record.Thread) {
 	root := Others
 	if t.Main {
 		root = Root
 	}
-	samples := map[uint32][]*event.Entry{} // by gap
+	samples := map[uint32][]*record.Entry{} // by gap
 	for i := range t.Entries {
-		if e := &t.Entries[i]; e.Kind() == event.EntrySamples {
+		if e := &t.Entries[i]; e.Kind() == record.EntrySamples {
 			_, gap := e.Sampled()
 			samples[gap] = append(samples[gap], e)
 		}
 	}
-	b.elsewhere(samples[event.ElsewhereGap])
+	b.elsewhere(samples[record.ElsewhereGap])
 	for i := range t.Entries {
 		e := &t.Entries[i]
 		switch e.Kind() {
-		case event.EntryCall:
+		case record.EntryCall:
 			b.call(root, e)
-		case event.EntryGap:
+		case record.EntryGap:
 			from, to := e.Gap()
 			b.gap(root, from, to, e, samples[uint32(i)])
-		case event.EntryRegion:
+		case record.EntryRegion:
 			n := b.path(root, e.Path())
 			n.Calls = n.Calls.Merge(b.stat(e))
-		case event.EntryCounter:
+		case record.EntryCounter:
 			if i := e.Counter(); i < len(b.counters) {
 				b.count(b.path(root, e.Path()), b.counters[i], e)
 			}
@@ -289,12 +289,12 @@ func (b *builder) thread(t event.Thread) {
 		end = h.EndTick
 	}
 	if t.Main && t.LastTick < end {
-		tail := event.Entry{N: 1, Sum: end - t.LastTick}
+		tail := record.Entry{N: 1, Sum: end - t.LastTick}
 		b.gap(root, t.LastEdge, 0, &tail, nil)
 	}
 }
 
-func (b *builder) stat(e *event.Entry) stat.Stat {
+func (b *builder) stat(e *record.Entry) stat.Stat {
 	if e.N == 0 {
 		return stat.Stat{}
 	}
@@ -310,7 +310,7 @@ func (b *builder) stat(e *event.Entry) stat.Stat {
 // charge adds to a node's exclusive time, which until finish is the Sum of Exclusive.
 func charge(n *Node, ns uint64) { n.Exclusive.Sum += ns }
 
-func (b *builder) call(root ID, e *event.Entry) {
+func (b *builder) call(root ID, e *record.Entry) {
 	n := b.path(root, e.Path())
 	s := b.stat(e)
 	n.Calls = n.Calls.Merge(s)
@@ -325,7 +325,7 @@ func (b *builder) call(root ID, e *event.Entry) {
 	n.Sizes = mergeSizes(n.Sizes, []Size{size})
 }
 
-func (b *builder) gap(root ID, from, to event.Edge, e *event.Entry, samples []*event.Entry) {
+func (b *builder) gap(root ID, from, to record.Edge, e *record.Entry, samples []*record.Entry) {
 	node := b.between(root, from, to)
 	parent := b.nodes[node.Parent]
 	if root == Others && parent.Kind == KindRoot {
@@ -354,7 +354,7 @@ func (b *builder) gap(root ID, from, to event.Edge, e *event.Entry, samples []*e
 }
 
 // split shares computing time among the places that samples hit, and returns how much of it.
-func (b *builder) split(root ID, gap *Node, samples []*event.Entry, ns uint64) (shared uint64) {
+func (b *builder) split(root ID, gap *Node, samples []*record.Entry, ns uint64) (shared uint64) {
 	var all, before uint64 // periods of the timer
 	for _, e := range samples {
 		all += periods(e)
@@ -381,7 +381,7 @@ func (b *builder) split(root ID, gap *Node, samples []*event.Entry, ns uint64) (
 }
 
 // periods of the timer in which samples hit; more than fit a sum are damage.
-func periods(e *event.Entry) uint64 { return min(e.Sum, 1<<40) }
+func periods(e *record.Entry) uint64 { return min(e.Sum, 1<<40) }
 
 // portion is ns·part/whole, rounded down; part is at most the whole.
 func portion(ns, part, whole uint64) uint64 {
@@ -401,7 +401,7 @@ func (b *builder) below(id, above ID) bool {
 }
 
 // elsewhere charges threads without events with a period of the timer for each sample.
-func (b *builder) elsewhere(samples []*event.Entry) {
+func (b *builder) elsewhere(samples []*record.Entry) {
 	for _, e := range samples {
 		path, _ := e.Sampled()
 		node := b.sampled(Others, path)
@@ -420,7 +420,7 @@ func (b *builder) sampled(root ID, path uint32) *Node {
 		return nil
 	}
 	raw := b.table[path]
-	if raw.Kind == event.NodePlace && raw.Parent < path {
+	if raw.Kind == record.NodePlace && raw.Parent < path {
 		if site := b.code(raw.Name, raw.Key); site.Offset != 0 {
 			return &Node{Parent: b.path(root, raw.Parent).ID, Kind: KindGap, Site: site}
 		}
@@ -433,7 +433,7 @@ func (b *builder) sampled(root ID, path uint32) *Node {
 }
 
 // between is the node of a gap.
-func (b *builder) between(root ID, from, to event.Edge) Node {
+func (b *builder) between(root ID, from, to record.Edge) Node {
 	begin, before := b.edge(root, from, true)
 	end, after := b.edge(root, to, false)
 	loop := b.isTest(begin) && b.isTest(end) && !to.Long()
@@ -441,11 +441,11 @@ func (b *builder) between(root ID, from, to event.Edge) Node {
 }
 
 func (b *builder) isTest(e Edge) bool {
-	return e.Side == SideCall && b.nodes[e.Node].Op == event.OpTest
+	return e.Side == SideCall && b.nodes[e.Node].Op == record.OpTest
 }
 
 // count adds to what was counted on a path, which until finish is a sum.
-func (b *builder) count(n *Node, name string, e *event.Entry) {
+func (b *builder) count(n *Node, name string, e *record.Entry) {
 	sum := stat.Stat{N: e.N, Sum: e.Sum}
 	i, found := slices.BinarySearchFunc(n.Counters, name, func(c Counter, name string) int { return cmp.Compare(c.Name, name) })
 	if !found {

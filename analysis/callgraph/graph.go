@@ -14,7 +14,7 @@ import (
 	"hash/fnv"
 	"slices"
 
-	"marple/analysis/event"
+	"marple/analysis/record"
 	"marple/analysis/stat"
 )
 
@@ -70,8 +70,8 @@ type Node struct {
 	Site       Code   // KindFrame, KindMPI: the return address of the call; KindGap: see Samples; zero if that is not known
 	Level      int64  // KindPhase
 	Unknown    bool   // KindCut: the callers could not be found; else they are beyond the depth asked for
-	Op         event.Op
-	Flags      event.OpFlags
+	Op         record.Op
+	Flags      record.OpFlags
 	From, To   Edge // KindGap
 	Loop       bool // KindGap between two tests or probes: each was shorter than 10 µs, a loop around them
 

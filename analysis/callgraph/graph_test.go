@@ -6,14 +6,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"marple/analysis/event"
+	"marple/analysis/record"
 )
 
 // random records a random run of regions and calls, and returns what the whole time was spent on.
-func random(t *rapid.T, rank int) (p *event.Process, spent map[Kind]uint64, whole uint64) {
-	w := event.NewWriter(rank, 4)
+func random(t *rapid.T, rank int) (p *record.Process, spent map[Kind]uint64, whole uint64) {
+	w := record.NewWriter(rank, 4)
 	module := w.Module("/bin/app", []byte{1, 2, 3})
-	comm := w.Comm(event.Comm{ID: 9, Size: 4}, "MPI_COMM_WORLD", []event.Run{{First: 0, Stride: 1, Count: 4}})
+	comm := w.Comm(record.Comm{ID: 9, Size: 4}, "MPI_COMM_WORLD", []record.Run{{First: 0, Stride: 1, Count: 4}})
 	begin := rapid.Uint64Range(0, 1000).Draw(t, "begin")
 	thread := w.Thread(begin, true)
 	now, depth := begin, 0
@@ -33,7 +33,7 @@ func random(t *rapid.T, rank int) (p *event.Process, spent map[Kind]uint64, whol
 		switch what := rapid.IntRange(0, 4).Draw(t, "what"); {
 		case what == 0:
 			name := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "region")
-			thread.Enter(w.Node(event.Node{Parent: thread.Where(), Kind: event.NodeRegion, Name: w.String(name)}), now)
+			thread.Enter(w.Node(record.Node{Parent: thread.Where(), Kind: record.NodeRegion, Name: w.String(name)}), now)
 			depth++
 		case what == 1 && depth > 0:
 			thread.Exit(now)
@@ -42,12 +42,12 @@ func random(t *rapid.T, rank int) (p *event.Process, spent map[Kind]uint64, whol
 			// Some functions deep, from a small set of functions and places, so that paths have parts in common.
 			where := thread.Where()
 			for range rapid.IntRange(0, 4).Draw(t, "frames") {
-				where = w.Node(event.Node{Parent: where, Kind: event.NodeFrame, Key: rapid.Uint64Range(1, 2).Draw(t, "function"), Name: module,
+				where = w.Node(record.Node{Parent: where, Kind: record.NodeFrame, Key: rapid.Uint64Range(1, 2).Draw(t, "function"), Name: module,
 					SiteModule: module, Site: rapid.Uint64Range(0, 2).Draw(t, "place")})
 			}
-			path := w.MPIAt(where, module, rapid.Uint64Range(1, 2).Draw(t, "site"), "MPI_Barrier", event.OpBarrier, 0)
+			path := w.MPIAt(where, module, rapid.Uint64Range(1, 2).Draw(t, "site"), "MPI_Barrier", record.OpBarrier, 0)
 			duration := rapid.Uint64Range(0, 1000).Draw(t, "duration")
-			thread.Call(event.Call{Path: path, Start: now, Duration: duration, Comm: comm, Peer: event.NoPeer, Collective: true})
+			thread.Call(record.Call{Path: path, Start: now, Duration: duration, Comm: comm, Peer: record.NoPeer, Collective: true})
 			now += duration
 			spent[KindMPI] += duration
 		}
@@ -122,14 +122,14 @@ func TestMergingIsAssociativeAndCommutative(t *testing.T) {
 
 // Time between events belongs to the innermost region that both are in.
 func TestGapsBelongToTheRegionAroundThem(t *testing.T) {
-	w := event.NewWriter(0, 1)
+	w := record.NewWriter(0, 1)
 	thread := w.Thread(0, true)
 	call := func(start, duration uint64) {
-		site := w.Node(event.Node{Parent: thread.Where(), Kind: event.NodeFrame, Key: start})
-		thread.Call(event.Call{Path: w.MPI(site, "MPI_Barrier", event.OpBarrier, 0), Start: start, Duration: duration, Peer: event.NoPeer, Collective: true})
+		site := w.Node(record.Node{Parent: thread.Where(), Kind: record.NodeFrame, Key: start})
+		thread.Call(record.Call{Path: w.MPI(site, "MPI_Barrier", record.OpBarrier, 0), Start: start, Duration: duration, Peer: record.NoPeer, Collective: true})
 	}
-	outer := w.Node(event.Node{Kind: event.NodeRegion, Name: w.String("outer")})
-	inner := w.Node(event.Node{Parent: outer, Kind: event.NodeRegion, Name: w.String("inner")})
+	outer := w.Node(record.Node{Kind: record.NodeRegion, Name: w.String("outer")})
+	inner := w.Node(record.Node{Parent: outer, Kind: record.NodeRegion, Name: w.String("inner")})
 	thread.Enter(outer, 10) //  0..10 root
 	call(30, 5)             // 10..30 outer
 	thread.Enter(inner, 50) // 35..50 outer
@@ -160,17 +160,17 @@ func TestGapsBelongToTheRegionAroundThem(t *testing.T) {
 // Time between two calls belongs to the innermost function that both stacks have in common, whatever the
 // functions below it were; a function called from two places, or two functions called from one, are not one.
 func TestGapsBelongToTheDeepestCommonFunction(t *testing.T) {
-	w := event.NewWriter(0, 1)
+	w := record.NewWriter(0, 1)
 	module := w.Module("/bin/app", []byte{1})
 	thread := w.Thread(0, true)
 	function := func(parent uint32, key, site uint64) uint32 {
-		return w.Node(event.Node{Parent: parent, Kind: event.NodeFrame, Key: key, Name: module, SiteModule: module, Site: site})
+		return w.Node(record.Node{Parent: parent, Kind: record.NodeFrame, Key: key, Name: module, SiteModule: module, Site: site})
 	}
 	const main, f, g, h = 0x100, 0x200, 0x300, 0x400
 	inMain := function(0, main, 0)
 	inF := function(inMain, f, 10)
 	call := func(start uint64, where uint32, site uint64) {
-		thread.Call(event.Call{Path: w.MPIAt(where, module, site, "MPI_Barrier", event.OpBarrier, 0), Start: start, Duration: 1, Peer: event.NoPeer, Collective: true})
+		thread.Call(record.Call{Path: w.MPIAt(where, module, site, "MPI_Barrier", record.OpBarrier, 0), Start: start, Duration: 1, Peer: record.NoPeer, Collective: true})
 	}
 	call(10, inMain, 5)                                   //   0..10 root: nothing is known of before
 	call(21, function(inF, g, 20), 1)                     //  11..21 main
@@ -195,12 +195,12 @@ func TestGapsBelongToTheDeepestCommonFunction(t *testing.T) {
 
 // Callers that are left out of two paths need not be the same ones, but time between the paths is theirs.
 func TestGapsBelowCutPaths(t *testing.T) {
-	w := event.NewWriter(0, 1)
+	w := record.NewWriter(0, 1)
 	thread := w.Thread(0, true)
-	cut := w.Node(event.Node{Kind: event.NodeCut, Key: event.CutUnknown})
+	cut := w.Node(record.Node{Kind: record.NodeCut, Key: record.CutUnknown})
 	for i := range uint64(2) {
-		frame := w.Node(event.Node{Parent: cut, Kind: event.NodeFrame, Key: 0x100 + i})
-		thread.Call(event.Call{Path: w.MPI(frame, "MPI_Barrier", event.OpBarrier, 0), Start: 10 + 10*i, Duration: 1, Peer: event.NoPeer, Collective: true})
+		frame := w.Node(record.Node{Parent: cut, Kind: record.NodeFrame, Key: 0x100 + i})
+		thread.Call(record.Call{Path: w.MPI(frame, "MPI_Barrier", record.OpBarrier, 0), Start: 10 + 10*i, Duration: 1, Peer: record.NoPeer, Collective: true})
 	}
 	p, err := w.Process(21)
 	require.NoError(t, err)
@@ -219,10 +219,10 @@ func TestGapsBelowCutPaths(t *testing.T) {
 // Ranks with different call trees: a node stands for the ranks that have it.
 func TestRanksWithDifferentTrees(t *testing.T) {
 	graph := func(rank int, name string, duration uint64) *Graph {
-		w := event.NewWriter(rank, 2)
+		w := record.NewWriter(rank, 2)
 		thread := w.Thread(0, true)
 		for i, n := range []string{"MPI_Barrier", name} {
-			thread.Call(event.Call{Path: w.MPI(0, n, event.OpBarrier, 0), Start: uint64(i) * duration, Duration: duration, Peer: event.NoPeer, Collective: true})
+			thread.Call(record.Call{Path: w.MPI(0, n, record.OpBarrier, 0), Start: uint64(i) * duration, Duration: duration, Peer: record.NoPeer, Collective: true})
 		}
 		p, err := w.Process(2 * duration)
 		require.NoError(t, err)
@@ -246,9 +246,9 @@ func TestRanksWithDifferentTrees(t *testing.T) {
 
 // A program that was killed has no end: its last known moment ends it.
 func TestTimeAfterTheLastEvent(t *testing.T) {
-	w := event.NewWriter(0, 1)
+	w := record.NewWriter(0, 1)
 	thread := w.Thread(100, true)
-	thread.Call(event.Call{Path: w.MPI(0, "MPI_Barrier", event.OpBarrier, 0), Start: 150, Duration: 10, Peer: event.NoPeer, Collective: true})
+	thread.Call(record.Call{Path: w.MPI(0, "MPI_Barrier", record.OpBarrier, 0), Start: 150, Duration: 10, Peer: record.NoPeer, Collective: true})
 	p, err := w.Process(0)
 	require.NoError(t, err)
 	p.Header().Last.Ticks = 400

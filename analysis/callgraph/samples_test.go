@@ -6,25 +6,25 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"marple/analysis/event"
+	"marple/analysis/record"
 )
 
 // Samples divide the computing time of a gap; what is blocked, or hit no known place below the gap, stays its own.
 func TestSamplesShareComputingTime(t *testing.T) {
-	w := event.NewWriter(0, 1)
+	w := record.NewWriter(0, 1)
 	w.Header().SampleHz = 100
 	module := w.Module("/bin/app", []byte{1})
 	thread := w.Thread(0, true)
 	frame := func(parent uint32, key, site uint64) uint32 {
-		return w.Node(event.Node{Parent: parent, Kind: event.NodeFrame, Key: key, Name: module, SiteModule: module, Site: site})
+		return w.Node(record.Node{Parent: parent, Kind: record.NodeFrame, Key: key, Name: module, SiteModule: module, Site: site})
 	}
 	place := func(parent uint32, at uint64) uint32 {
-		return w.Node(event.Node{Parent: parent, Kind: event.NodePlace, Key: at, Name: module})
+		return w.Node(record.Node{Parent: parent, Kind: record.NodePlace, Key: at, Name: module})
 	}
 	main := frame(0, 0x100, 0)
 	heavy, light := frame(main, 0x200, 0x111), frame(main, 0x300, 0x122)
 	call := func(start uint64) {
-		thread.Call(event.Call{Path: w.MPIAt(main, module, 5, "MPI_Barrier", event.OpBarrier, 0), Start: start, Duration: 1, Peer: event.NoPeer, Collective: true})
+		thread.Call(record.Call{Path: w.MPIAt(main, module, 5, "MPI_Barrier", record.OpBarrier, 0), Start: start, Duration: 1, Peer: record.NoPeer, Collective: true})
 	}
 	call(0)
 	thread.Sampled(place(heavy, 0x210), 2)
@@ -64,14 +64,14 @@ func TestSamplesShareComputingTime(t *testing.T) {
 // Whatever is sampled, all time is charged once.
 func TestSamplesChangeNoSums(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := event.NewWriter(0, 1)
+		w := record.NewWriter(0, 1)
 		module := w.Module("/bin/app", []byte{1})
 		thread := w.Thread(0, true)
 		now := uint64(0)
 		path := func() uint32 {
 			var node uint32
 			for range rapid.IntRange(0, 3).Draw(t, "frames") {
-				node = w.Node(event.Node{Parent: node, Kind: event.NodeFrame, Key: rapid.Uint64Range(1, 2).Draw(t, "function"), Name: module})
+				node = w.Node(record.Node{Parent: node, Kind: record.NodeFrame, Key: rapid.Uint64Range(1, 2).Draw(t, "function"), Name: module})
 			}
 			return node
 		}
@@ -79,15 +79,15 @@ func TestSamplesChangeNoSums(t *testing.T) {
 			for range rapid.IntRange(0, 40).Draw(t, "places") {
 				node := path()
 				if rapid.Bool().Draw(t, "line") {
-					node = w.Node(event.Node{Parent: node, Kind: event.NodePlace, Key: rapid.Uint64Range(1, 9).Draw(t, "at"), Name: module})
+					node = w.Node(record.Node{Parent: node, Kind: record.NodePlace, Key: rapid.Uint64Range(1, 9).Draw(t, "at"), Name: module})
 				}
 				thread.Sampled(node, rapid.Uint64Range(0, 5).Draw(t, "samples"))
 			}
 			now += rapid.Uint64Range(0, 1000).Draw(t, "gap")
 			if rapid.Bool().Draw(t, "region") {
-				thread.Enter(w.Node(event.Node{Parent: thread.Where(), Kind: event.NodeRegion, Name: w.String("r")}), now)
+				thread.Enter(w.Node(record.Node{Parent: thread.Where(), Kind: record.NodeRegion, Name: w.String("r")}), now)
 			}
-			thread.Call(event.Call{Path: w.MPIAt(path(), module, 3, "MPI_Barrier", event.OpBarrier, 0), Start: now, Duration: 1, Peer: event.NoPeer, Collective: true})
+			thread.Call(record.Call{Path: w.MPIAt(path(), module, 3, "MPI_Barrier", record.OpBarrier, 0), Start: now, Duration: 1, Peer: record.NoPeer, Collective: true})
 			now++
 		}
 		p, err := w.Process(now)

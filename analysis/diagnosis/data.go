@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"marple/analysis/callgraph"
-	"marple/analysis/event"
 	"marple/analysis/knowledge"
+	"marple/analysis/record"
 	"marple/analysis/run"
 	"marple/analysis/structure"
 )
@@ -39,7 +39,7 @@ type node struct {
 	parent  int
 	place   int // the first call path that is the same place
 	kind    callgraph.Kind
-	op      event.Op
+	op      record.Op
 	class   uint8
 	seconds float64
 	per     float64 // nanoseconds of Exclusive per second
@@ -101,7 +101,7 @@ func (d *data) add(n *run.Node, parent int) {
 	case callgraph.KindGap:
 		x.class = classComputation
 	case callgraph.KindMPI:
-		x.op = event.ParseOp(n.Op)
+		x.op = record.ParseOp(n.Op)
 		x.class = classCommunication
 		if x.op.Collective() {
 			x.class |= classCollective

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"marple/analysis/analysistest"
-	"marple/analysis/event"
 	"marple/analysis/knowledge"
+	"marple/analysis/record"
 	"marple/analysis/run"
 )
 
@@ -48,7 +48,7 @@ func interleavedRun(chase, update uint64) *run.Run {
 			r.Region("chase", func() { r.Compute((2 + late*chase) * ms) })
 			r.Region("update", func() { r.Compute((3 + late*update) * ms) })
 			r.Region("exchange", func() {
-				r.Call(9, "MPI_Neighbor_alltoall", event.OpNeighbor, 0, event.Call{Duration: (1 - late) * (chase + update) * ms, Peer: event.NoPeer, Collective: true, Out: 8, In: 8})
+				r.Call(9, "MPI_Neighbor_alltoall", record.OpNeighbor, 0, record.Call{Duration: (1 - late) * (chase + update) * ms, Peer: record.NoPeer, Collective: true, Out: 8, In: 8})
 			})
 		})
 	})
@@ -136,7 +136,7 @@ func bulges(chase, update uint64) *run.Run {
 				})
 				r.Compute((1 + late*chase) * ms)
 				r.Function(14, "dgebs2d_", func() {
-					r.Call(3, "MPI_Bcast", event.OpOneToN, 0, event.Call{Duration: (1 - late) * (chase + update) * ms, Peer: event.NoPeer, Collective: true, Out: 72})
+					r.Call(3, "MPI_Bcast", record.OpOneToN, 0, record.Call{Duration: (1 - late) * (chase + update) * ms, Peer: record.NoPeer, Collective: true, Out: 72})
 				})
 				r.Compute((1 + late*update) * ms)
 				if r.Rank < 3 {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"marple/analysis/analysistest"
-	"marple/analysis/event"
+	"marple/analysis/record"
 )
 
 const ms = 1_000_000
@@ -101,37 +101,37 @@ var ailments = []struct {
 			})
 			r.Function(5, "back", func() {
 				r.Compute(10*ms + extra)
-				r.Call(20, "MPI_Allreduce", event.OpNToN, 0, event.Call{Duration: 10*ms - extra + ms/10, Peer: event.NoPeer, Collective: true, Out: 8, In: 8})
+				r.Call(20, "MPI_Allreduce", record.OpNToN, 0, record.Call{Duration: 10*ms - extra + ms/10, Peer: record.NoPeer, Collective: true, Out: 8, In: 8})
 			})
 		})
 	}, want: []string{"imbalance"}, slow: []int{0}},
 	{name: "a slow rank that others wait for in a non-blocking collective", ranks: 2, cores: 2, waits: true, script: func(r *rank) {
 		extra := uint64(10*(1-r.Rank)) * ms
 		analysistest.Steps(100, func() {
-			r.Call(30, "MPI_Iallreduce", event.OpNToN, event.Nonblocking, event.Call{Duration: 1000, Peer: event.NoPeer, Collective: true, Out: 8, In: 8})
+			r.Call(30, "MPI_Iallreduce", record.OpNToN, record.Nonblocking, record.Call{Duration: 1000, Peer: record.NoPeer, Collective: true, Out: 8, In: 8})
 			r.Compute(10*ms + extra)
-			r.Call(31, "MPI_Wait", event.OpWait, 0, event.Call{Duration: 10*ms - extra + ms/10, Peer: event.NoPeer})
+			r.Call(31, "MPI_Wait", record.OpWait, 0, record.Call{Duration: 10*ms - extra + ms/10, Peer: record.NoPeer})
 		})
 	}, want: []string{"imbalance"}, slow: []int{0}},
 	{name: "the root of a broadcast waits for a slow rank", ranks: 2, cores: 2, waits: true, script: func(r *rank) {
 		extra := uint64(10*r.Rank) * ms
 		analysistest.Steps(100, func() {
 			r.Compute(10*ms + extra)
-			r.Call(32, "MPI_Bcast", event.OpOneToN, 0, event.Call{Duration: 10*ms - extra + ms/10, Peer: 0, Collective: true, In: 1 << 20})
+			r.Call(32, "MPI_Bcast", record.OpOneToN, 0, record.Call{Duration: 10*ms - extra + ms/10, Peer: 0, Collective: true, In: 1 << 20})
 		})
 	}, want: []string{"imbalance"}, slow: []int{1}},
 	{name: "locks of a window", ranks: 2, cores: 2, script: func(r *rank) {
 		analysistest.Steps(100, func() {
 			r.Compute(ms)
-			r.Call(70, "MPI_Win_lock", event.OpRMASync, 0, event.Call{Duration: ms, Peer: 0})
-			r.Call(71, "MPI_Win_unlock", event.OpRMASync, 0, event.Call{Duration: ms / 10, Peer: 0})
+			r.Call(70, "MPI_Win_lock", record.OpRMASync, 0, record.Call{Duration: ms, Peer: 0})
+			r.Call(71, "MPI_Win_unlock", record.OpRMASync, 0, record.Call{Duration: ms / 10, Peer: 0})
 		})
 	}, want: []string{"window-locks"}, share: 1.1 / 2.1, where: "MPI_Win_lock (main.c:70) in main"},
 	{name: "polling", ranks: 2, cores: 2, script: func(r *rank) {
 		analysistest.Steps(100, func() {
 			r.Compute(ms)
 			analysistest.Steps(500, func() {
-				r.Call(40, "MPI_Test", event.OpTest, event.Nonblocking, event.Call{Duration: 1000, Peer: event.NoPeer})
+				r.Call(40, "MPI_Test", record.OpTest, record.Nonblocking, record.Call{Duration: 1000, Peer: record.NoPeer})
 			})
 		})
 	}, want: []string{"polling"}, share: 1. / 3, where: "MPI_Test (main.c:40) in main"},
@@ -139,7 +139,7 @@ var ailments = []struct {
 		analysistest.Steps(100, func() {
 			r.Compute(10 * ms)
 			analysistest.Steps(500, func() {
-				r.Call(40, "MPI_Test", event.OpTest, event.Nonblocking, event.Call{Duration: 1000, Hit: true, Peer: event.NoPeer})
+				r.Call(40, "MPI_Test", record.OpTest, record.Nonblocking, record.Call{Duration: 1000, Hit: true, Peer: record.NoPeer})
 			})
 		})
 	}},
@@ -165,7 +165,7 @@ var ailments = []struct {
 	{name: "a dominant collective", ranks: 4, cores: 4, script: func(r *rank) {
 		analysistest.Steps(100, func() {
 			r.Compute(10 * ms)
-			r.Call(60, "MPI_Alltoall", event.OpNToN, 0, event.Call{Duration: 5 * ms, Peer: event.NoPeer, Collective: true, Out: 1 << 20, In: 1 << 20})
+			r.Call(60, "MPI_Alltoall", record.OpNToN, 0, record.Call{Duration: 5 * ms, Peer: record.NoPeer, Collective: true, Out: 1 << 20, In: 1 << 20})
 		})
 	}, want: []string{"dominant-collective"}, share: 1. / 3, where: "MPI_Alltoall (main.c:60) in main"},
 	{name: "much time in many kinds of calls", ranks: 2, cores: 2, script: func(r *rank) {

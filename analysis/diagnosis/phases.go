@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"marple/analysis/callgraph"
-	"marple/analysis/event"
 	"marple/analysis/knowledge"
+	"marple/analysis/record"
 	"marple/analysis/run"
 )
 
@@ -99,7 +99,7 @@ func (x *splitter) collect(n *run.Node, above []*run.Node) {
 		case callgraph.KindGap:
 			before[n.To] += seconds(n.Exclusive.Sum)
 		case callgraph.KindMPI:
-			if op := event.ParseOp(n.Op); op != event.OpInit && op != event.OpFinalize {
+			if op := record.ParseOp(n.Op); op != record.OpInit && op != record.OpFinalize {
 				x.timed = x.timed || n.Last > 0
 				x.sites = append(x.sites, &site{Node: n, above: slices.Clone(above), first: float64(n.First), last: float64(n.Last),
 					weight: seconds(n.Exclusive.Sum - min(n.Exclusive.Sum, n.OffCore))})

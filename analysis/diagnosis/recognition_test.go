@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"marple/analysis/analysistest"
-	"marple/analysis/event"
 	"marple/analysis/knowledge"
+	"marple/analysis/record"
 )
 
 // What the signs of the models were set with: little scripts that have a model's form and nothing else. The programs in
@@ -187,13 +187,13 @@ var forms = []struct {
 					r.Recv(2, n, 4000, ms/10)
 				}
 			}
-			r.Call(3, "MPI_Allreduce", event.OpNToN, 0, event.Call{Duration: ms / 10, Peer: event.NoPeer, Collective: true, Out: 8, In: 8})
+			r.Call(3, "MPI_Allreduce", record.OpNToN, 0, record.Call{Duration: ms / 10, Peer: record.NoPeer, Collective: true, Out: 8, In: 8})
 		})
 	}},
 	{"a start of many steps, then rims of slices", "geometric-decomposition", []int{4, 8}, func(r *rank) {
 		for line := range 12 {
 			r.Compute(ms / 2)
-			r.Call(100+line, "MPI_Allreduce", event.OpNToN, 0, event.Call{Duration: ms / 4, Peer: event.NoPeer, Collective: true, Out: 8, In: 8})
+			r.Call(100+line, "MPI_Allreduce", record.OpNToN, 0, record.Call{Duration: ms / 4, Peer: record.NoPeer, Collective: true, Out: 8, In: 8})
 		}
 		rims(r)
 	}},
@@ -236,7 +236,7 @@ var forms = []struct {
 	{"files only", "", []int{4}, func(r *rank) {
 		analysistest.Steps(20, func() {
 			r.Compute(ms)
-			r.Call(1, "MPI_File_write", event.OpFileWrite, 0, event.Call{Duration: ms, Peer: event.NoPeer, Out: 1000})
+			r.Call(1, "MPI_File_write", record.OpFileWrite, 0, record.Call{Duration: ms, Peer: record.NoPeer, Out: 1000})
 		})
 	}},
 	{"nothing", "", []int{4}, func(r *rank) { r.Compute(ms) }},
@@ -258,11 +258,11 @@ func rims(r *rank) {
 		r.Compute(ms)
 		for _, n := range []int{r.Rank - 1, r.Rank + 1} {
 			if n >= 0 && n < r.Ranks {
-				r.Call(1, "MPI_Irecv", event.OpRecv, event.Nonblocking, event.Call{Duration: 10, Peer: event.NoPeer})
-				r.Call(2, "MPI_Isend", event.OpSend, event.Nonblocking, event.Call{Duration: 10, Peer: int32(n), Out: 4000})
+				r.Call(1, "MPI_Irecv", record.OpRecv, record.Nonblocking, record.Call{Duration: 10, Peer: record.NoPeer})
+				r.Call(2, "MPI_Isend", record.OpSend, record.Nonblocking, record.Call{Duration: 10, Peer: int32(n), Out: 4000})
 			}
 		}
-		r.Call(3, "MPI_Waitall", event.OpWait, 0, event.Call{Duration: ms, Peer: event.NoPeer})
+		r.Call(3, "MPI_Waitall", record.OpWait, 0, record.Call{Duration: ms, Peer: record.NoPeer})
 		for _, n := range []int{r.Rank - 1, r.Rank + 1} {
 			if n >= 0 && n < r.Ranks {
 				r.Arrived(1, "MPI_Irecv", n, 4000)
@@ -375,9 +375,9 @@ func noisy(script func(r *rank), seed uint64) func(r *rank) {
 	return func(r *rank) {
 		r.Noise = rand.New(rand.NewPCG(seed, uint64(r.Rank)))
 		r.Compute(ms / 5)
-		r.Call(501, "MPI_Bcast", event.OpOneToN, 0, event.Call{Duration: ms / 10, Peer: event.NoPeer, Collective: true, In: 100})
+		r.Call(501, "MPI_Bcast", record.OpOneToN, 0, record.Call{Duration: ms / 10, Peer: record.NoPeer, Collective: true, In: 100})
 		r.Function(502, "form", func() { script(r) })
-		r.Call(503, "MPI_Reduce", event.OpNToOne, 0, event.Call{Duration: ms / 10, Peer: event.NoPeer, Collective: true, Out: 8})
+		r.Call(503, "MPI_Reduce", record.OpNToOne, 0, record.Call{Duration: ms / 10, Peer: record.NoPeer, Collective: true, Out: 8})
 	}
 }
 

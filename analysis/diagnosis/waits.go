@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"marple/analysis/callgraph"
-	"marple/analysis/event"
 	"marple/analysis/knowledge"
+	"marple/analysis/record"
 	"marple/analysis/run"
 	"marple/analysis/words"
 )
@@ -79,12 +79,12 @@ func (d *data) unknownWaiting() float64 {
 
 // unfollowed tells the calls in which ranks may wait without the replay of the logs knowing: those that it does not
 // look at, and those where it knows of waiting for the root only, or of the root.
-func unfollowed(op event.Op) bool {
+func unfollowed(op record.Op) bool {
 	switch op {
-	case event.OpProbe, event.OpTest, event.OpOneToN, event.OpNToOne, event.OpScan:
+	case record.OpProbe, record.OpTest, record.OpOneToN, record.OpNToOne, record.OpScan:
 		return true
 	}
-	return op >= event.OpPut && op <= event.OpFileOther && op != event.OpFence
+	return op >= record.OpPut && op <= record.OpFileOther && op != record.OpFence
 }
 
 // delays is for how long ranks are known to have waited because others computed longer in a selection; in the way of a

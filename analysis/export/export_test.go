@@ -25,7 +25,7 @@ import (
 	"pgregory.net/rapid"
 
 	"marple/analysis/analysistest"
-	"marple/analysis/event"
+	"marple/analysis/record"
 	"marple/analysis/run"
 )
 
@@ -46,7 +46,7 @@ func sample(ranks int, region string, n float64) *run.Run {
 			r.Recv(7, (r.Rank+ranks-1)%ranks, 100, ms)
 		})
 		if r.Rank == 0 {
-			r.Call(8, "MPI_Iprobe", event.OpTest, event.Nonblocking, event.Call{Duration: 5, Peer: event.Any})
+			r.Call(8, "MPI_Iprobe", record.OpTest, record.Nonblocking, record.Call{Duration: 5, Peer: record.Any})
 		}
 	})
 	r.Parameters = map[string]float64{"n": n}

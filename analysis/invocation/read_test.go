@@ -15,7 +15,7 @@ import (
 	"marple/analysis/series"
 )
 
-type record struct {
+type stored struct {
 	Component string   `parquet:"component,dict"`
 	Method    string   `parquet:"method,dict"`
 	Path      string   `parquet:"path,dict"`
@@ -33,8 +33,8 @@ func integer(v int64) *int64 { return &v }
 func sample(t testing.TB) []byte {
 	accuracy := 0.5
 	var b bytes.Buffer
-	w := parquet.NewGenericWriter[record](&b)
-	_, err := w.Write([]record{
+	w := parquet.NewGenericWriter[stored](&b)
+	_, err := w.Write([]stored{
 		{"Godunov", "compute", "go > flux", 0, 3, 1, 2, 0, integer(1000), nil},
 		{"Godunov", "compute", "go > flux", 1, 6, 1, 5, 3.5, integer(2000), nil},
 		{"Godunov", "compute", "go > regrid", 1, 6, 1, 5, 0, nil, nil},

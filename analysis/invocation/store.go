@@ -15,7 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"marple/analysis/callgraph"
-	"marple/analysis/event"
+	"marple/analysis/record"
 	"marple/analysis/run"
 	"marple/analysis/words"
 )
@@ -31,7 +31,7 @@ type Source struct {
 	Threads   []Thread `json:"threads"`
 
 	file   string // the rank's record file
-	nodes  []event.Node
+	nodes  []record.Node
 	paths  map[uint32]place
 	values map[uint64]*value // by string and kind
 }
@@ -100,7 +100,7 @@ func (t *Tail) WriteAt(data []byte, at int64) (int, error) {
 
 // FromProcess describes a process's invocations, which have all been aggregated; nil if it has none. tails are the
 // ends of its threads' logs that are not in files, if there are any.
-func FromProcess(p *event.Process, recordFile string, tails map[int]*Tail) *Source {
+func FromProcess(p *record.Process, recordFile string, tails map[int]*Tail) *Source {
 	h := p.Header()
 	s := &Source{Rank: h.Rank, NsPerTick: callgraph.ClockOf(h).NsPerTick, Begin: h.BeginTick,
 		Strings: p.Strings(), Nodes: p.RawNodes(), Counters: p.Counters(), file: recordFile}
@@ -157,24 +157,24 @@ func (s *Source) Remove() {
 }
 
 // each visits a thread's invocations.
-func (s *Source) each(t Thread, visit func(*event.Invocation) error) error {
+func (s *Source) each(t Thread, visit func(*record.Invocation) error) error {
 	inFile, rest := int64(t.Bytes), []byte(nil)
 	if t.tail != nil && t.tail.data != nil {
 		inFile, rest = min(inFile, t.tail.from), t.tail.data
 	}
 	if inFile == 0 {
-		return event.ReadInvocations(bytes.NewReader(rest), visit)
+		return record.ReadInvocations(bytes.NewReader(rest), visit)
 	}
 	file, err := os.Open(logName(s.file, t.Index))
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	return event.ReadInvocations(io.MultiReader(io.NewSectionReader(file, 0, inFile), bytes.NewReader(rest)), visit)
+	return record.ReadInvocations(io.MultiReader(io.NewSectionReader(file, 0, inFile), bytes.NewReader(rest)), visit)
 }
 
 // text of a string.
-func (s *Source) text(at uint32) string { return event.TextAt(s.Strings, at) }
+func (s *Source) text(at uint32) string { return record.TextAt(s.Strings, at) }
 
 // path of a node: the methods and regions that it goes through.
 func (s *Source) path(node uint32) place {
@@ -182,7 +182,7 @@ func (s *Source) path(node uint32) place {
 		return p
 	}
 	if s.nodes == nil {
-		s.nodes = event.NodesOf(s.Nodes)
+		s.nodes = record.NodesOf(s.Nodes)
 		s.paths = map[uint32]place{}
 	}
 	component, method, instance, name, above, depth := "?", "", "", "", "", 0
@@ -193,15 +193,15 @@ func (s *Source) path(node uint32) place {
 			above, depth = p.text, p.depth
 		}
 		switch n.Kind {
-		case event.NodeComponent:
+		case record.NodeComponent:
 			component, method, instance = s.text(uint32(n.Key)), s.text(n.Name), s.text(uint32(n.Key>>32))
 			name = words.Method(component, instance, method)
 			depth++
-		case event.NodeRegion:
+		case record.NodeRegion:
 			name = s.text(n.Name)
-		case event.NodePhase:
+		case record.NodePhase:
 			name = fmt.Sprintf("phase %d", int64(n.Key))
-		case event.NodeOverflow:
+		case record.NodeOverflow:
 			name = "paths that found no room"
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"marple/analysis/event"
+	"marple/analysis/record"
 	"marple/analysis/run"
 )
 
@@ -72,7 +72,7 @@ func survey(sources []*Source) (*table, error) {
 	for _, s := range sources {
 		s.values = map[uint64]*value{}
 		for _, thread := range s.Threads {
-			err := s.each(thread, func(i *event.Invocation) error {
+			err := s.each(thread, func(i *record.Invocation) error {
 				t.rows++
 				for _, v := range i.Values {
 					if column := t.value(s, v); column != nil {
@@ -99,7 +99,7 @@ func survey(sources []*Source) (*table, error) {
 }
 
 // value finds, or makes, a value's column.
-func (t *table) value(s *Source, v event.Value) *value {
+func (t *table) value(s *Source, v record.Value) *value {
 	key := uint64(v.Name) << 2
 	switch {
 	case v.Quality:
@@ -161,7 +161,7 @@ func (t *table) write(out io.Writer, sources []*Source) error {
 		for _, thread := range s.Threads {
 			var full error
 			var ended nesting
-			_ = s.each(thread, func(i *event.Invocation) error { // what is damaged was told by the survey
+			_ = s.each(thread, func(i *record.Invocation) error { // what is damaged was told by the survey
 				full = t.add(s, thread.Index, i, &ended)
 				return full
 			})
@@ -192,7 +192,7 @@ func (n *nesting) exclusive(depth int, wall uint64) uint64 {
 }
 
 // add writes an invocation, as soon as there are some.
-func (t *table) add(s *Source, index int, i *event.Invocation, ended *nesting) error {
+func (t *table) add(s *Source, index int, i *record.Invocation, ended *nesting) error {
 	if len(t.buffer) == cap(t.buffer) {
 		if err := t.flush(); err != nil {
 			return err

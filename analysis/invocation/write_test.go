@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"marple/analysis/event"
+	"marple/analysis/record"
 	"marple/analysis/run"
 	"marple/analysis/series"
 )
@@ -75,9 +75,9 @@ func TestWhatIsRecordedIsWritten(t *testing.T) {
 		var sources []*Source
 		var want []map[string]any
 		for rank := range rapid.IntRange(1, 3).Draw(t, "ranks") {
-			w := event.NewWriter(rank, 3)
+			w := record.NewWriter(rank, 3)
 			file := filepath.Join(raw, fmt.Sprintf("rank-%d.mrl", rank))
-			var threads []*event.ThreadWriter
+			var threads []*record.ThreadWriter
 			w.Header().BeginTick = 1000
 			for index := range rapid.IntRange(1, 3).Draw(t, "threads") {
 				threads = append(threads, w.Thread(1000, index == 0))
@@ -87,17 +87,17 @@ func TestWhatIsRecordedIsWritten(t *testing.T) {
 			now := uint64(1000)
 			for index, thread := range threads {
 				p.KeepInvocations(index, Log(file, index), 1<<30)
-				context := w.Node(event.Node{Kind: event.NodeRegion, Name: w.String("level 1")})
-				node := w.Node(event.Node{Parent: context, Kind: event.NodeComponent, Key: uint64(w.String("Flux")) | uint64(w.String("fine"))<<32, Name: w.String("compute")})
-				inner := w.Node(event.Node{Parent: node, Kind: event.NodeComponent, Key: uint64(w.String("States")), Name: w.String("compute")})
+				context := w.Node(record.Node{Kind: record.NodeRegion, Name: w.String("level 1")})
+				node := w.Node(record.Node{Parent: context, Kind: record.NodeComponent, Key: uint64(w.String("Flux")) | uint64(w.String("fine"))<<32, Name: w.String("compute")})
+				inner := w.Node(record.Node{Parent: node, Kind: record.NodeComponent, Key: uint64(w.String("States")), Name: w.String("compute")})
 				for range rapid.IntRange(0, 20).Draw(t, "invocations") {
 					row := map[string]any{"component": "Flux", "method": "compute", "instance": "fine", "path": "level 1 > Flux[fine].compute",
 						"rank": int64(rank), "thread": int64(index)}
-					i := event.Invocation{Path: node, Start: now, Wall: rapid.Uint64Range(2, 1<<40).Draw(t, "wall")}
+					i := record.Invocation{Path: node, Start: now, Wall: rapid.Uint64Range(2, 1<<40).Draw(t, "wall")}
 					own := i.Wall
 					for range rapid.IntRange(0, 2).Draw(t, "nested") {
 						took := rapid.Uint64Range(0, own/2).Draw(t, "nested wall")
-						thread.Invoke(event.Invocation{Path: inner, Start: now, Wall: took})
+						thread.Invoke(record.Invocation{Path: inner, Start: now, Wall: took})
 						own -= took
 						want = append(want, map[string]any{"component": "States", "method": "compute", "instance": "",
 							"path": "level 1 > Flux[fine].compute > States.compute", "rank": int64(rank), "thread": int64(index), "start": float64(now-1000) / 1e9,
@@ -105,7 +105,7 @@ func TestWhatIsRecordedIsWritten(t *testing.T) {
 					}
 					i.MPI, i.Overlap = i.Wall/2, i.Wall/4
 					for k, v := range rapid.SliceOfNDistinct(rapid.SampledFrom(kinds), 0, 4, rapid.ID).Draw(t, "values") {
-						value := event.Value{Name: w.String(v.name), Real: v.real, Quality: v.quality, Bits: uint64(k) << 52}
+						value := record.Value{Name: w.String(v.name), Real: v.real, Quality: v.quality, Bits: uint64(k) << 52}
 						i.Values = append(i.Values, value)
 						if row[v.column] = any(int64(value.Bits)); v.real {
 							row[v.column] = value.Float()
@@ -160,16 +160,16 @@ func TestWhatIsRecordedIsWritten(t *testing.T) {
 
 func BenchmarkWrite(b *testing.B) {
 	directory := b.TempDir()
-	w := event.NewWriter(0, 1)
+	w := record.NewWriter(0, 1)
 	t := w.Thread(0, true)
 	p, err := w.Process(1 << 62)
 	require.NoError(b, err)
 	file := filepath.Join(directory, "rank-0.mrl")
 	p.KeepInvocations(0, Log(file, 0), 1<<40)
-	node := w.Node(event.Node{Kind: event.NodeComponent, Key: uint64(w.String("Flux")), Name: w.String("compute")})
+	node := w.Node(record.Node{Kind: record.NodeComponent, Key: uint64(w.String("Flux")), Name: w.String("compute")})
 	const invocations = 1 << 18
 	for i := range uint64(invocations) {
-		t.Invoke(event.Invocation{Path: node, Start: i * 1000, Wall: 100 + i*i%397, Values: []event.Value{{Name: w.String("n"), Bits: i % 1000}}})
+		t.Invoke(record.Invocation{Path: node, Start: i * 1000, Wall: 100 + i*i%397, Values: []record.Value{{Name: w.String("n"), Bits: i % 1000}}})
 		p.Consume(0)
 	}
 	source := FromProcess(p, file, nil)

@@ -21,8 +21,8 @@ import (
 	"slices"
 	"strings"
 
-	"marple/analysis/event"
 	"marple/analysis/pattern"
+	"marple/analysis/record"
 )
 
 // Model is one computational model, or the composition of several.
@@ -85,7 +85,7 @@ type Condition struct {
 	Position
 	Function, Region, File, MPI, Communicator []Glob
 	In                                        []Glob // functions or regions
-	Ops                                       []event.Op
+	Ops                                       []record.Op
 	Computation                               string // straight, loop or any; "" for not a computation
 	After, Before                             []Glob // MPI functions around a computation, or functions and regions that lead to them
 	Role, Peer                                string

@@ -11,8 +11,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
-	"marple/analysis/event"
 	"marple/analysis/pattern"
+	"marple/analysis/record"
 )
 
 // reader turns YAML into a model and collects what is wrong on the way.
@@ -551,27 +551,27 @@ func (r *reader) condition(n ast.Node, what string) *Condition {
 }
 
 // operation groups, by what they do to the call.
-var opGroups = map[string]func(event.Op) bool{
-	"sends":          event.Op.Sends,
-	"receives":       func(o event.Op) bool { return o == event.OpRecv || o == event.OpSendrecv },
-	"collective":     event.Op.Collective,
-	"point-to-point": event.Op.PointToPoint,
-	"one-sided":      func(o event.Op) bool { return o >= event.OpPut && o <= event.OpFence },
-	"file":           func(o event.Op) bool { return o >= event.OpFileRead && o <= event.OpFileOther },
+var opGroups = map[string]func(record.Op) bool{
+	"sends":          record.Op.Sends,
+	"receives":       func(o record.Op) bool { return o == record.OpRecv || o == record.OpSendrecv },
+	"collective":     record.Op.Collective,
+	"point-to-point": record.Op.PointToPoint,
+	"one-sided":      func(o record.Op) bool { return o >= record.OpPut && o <= record.OpFence },
+	"file":           func(o record.Op) bool { return o >= record.OpFileRead && o <= record.OpFileOther },
 }
 
-func opsNamed(name string) []event.Op {
+func opsNamed(name string) []record.Op {
 	if in, ok := opGroups[name]; ok {
-		var list []event.Op
-		for o := range event.OpCount {
+		var list []record.Op
+		for o := range record.OpCount {
 			if in(o) {
 				list = append(list, o)
 			}
 		}
 		return list
 	}
-	if o := event.ParseOp(name); o != event.OpNone {
-		return []event.Op{o}
+	if o := record.ParseOp(name); o != record.OpNone {
+		return []record.Op{o}
 	}
 	return nil
 }
@@ -581,7 +581,7 @@ func opNames() []string {
 	for name := range opGroups {
 		list = append(list, name)
 	}
-	for o := event.OpNone + 1; o < event.OpCount; o++ {
+	for o := record.OpNone + 1; o < record.OpCount; o++ {
 		list = append(list, o.String())
 	}
 	return list

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"marple/analysis/callgraph"
-	"marple/analysis/event"
+	"marple/analysis/record"
 	"marple/analysis/stat"
 )
 
@@ -217,7 +217,7 @@ func comm(c *coder, m *Comm) {
 	c.text(&m.Name)
 	number(c, &m.Size)
 	flag(c, &m.Inter)
-	list(c, &m.Members, func(c *coder, r *event.Run) {
+	list(c, &m.Members, func(c *coder, r *record.Run) {
 		number(c, &r.First)
 		signed(c, &r.Stride)
 		number(c, &r.Count)

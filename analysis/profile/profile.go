@@ -17,7 +17,7 @@ import (
 	"strings"
 
 	"marple/analysis/callgraph"
-	"marple/analysis/event"
+	"marple/analysis/record"
 	"marple/analysis/stat"
 	"marple/analysis/waitstate"
 )
@@ -122,8 +122,8 @@ type Comm struct {
 	Name       string
 	Size       uint32
 	Inter      bool
-	Members    []event.Run // of world ranks, if known
-	Ranks      uint32      // that reported it
+	Members    []record.Run // of world ranks, if known
+	Ranks      uint32       // that reported it
 	Calls, Ns  uint64
 	Out, In    uint64 // bytes
 }
@@ -183,7 +183,7 @@ func text(b []byte) string {
 }
 
 // FromProcess is the profile of one process. Of those of its threads that have one the log is read, too.
-func FromProcess(p *event.Process, logs Logs) *Profile {
+func FromProcess(p *record.Process, logs Logs) *Profile {
 	h := p.Header()
 	host := Host{ID: h.Host, Name: text(h.HostName[:]), Ranks: 1, CPUs: h.CPUs}
 	profile := &Profile{
@@ -218,10 +218,10 @@ func FromProcess(p *event.Process, logs Logs) *Profile {
 	profile.Links = profile.Links[:min(len(profile.Links), MaxLinks)]
 	profile.Lost.UnknownPeers = comms.unknown
 	for _, peer := range profile.Peers {
-		total.Sent += peer.Messages[event.Sent]
-		total.SentBytes += peer.Bytes[event.Sent]
-		total.Received += peer.Messages[event.Received]
-		total.ReceivedBytes += peer.Bytes[event.Received]
+		total.Sent += peer.Messages[record.Sent]
+		total.SentBytes += peer.Bytes[record.Sent]
+		total.Received += peer.Messages[record.Received]
+		total.ReceivedBytes += peer.Bytes[record.Received]
 	}
 	profile.Lost.Paths, profile.Lost.Comms, profile.Lost.Strings = h.NodesLost, h.CommsLost, h.StringsLost
 	profile.Lost.Members, profile.Lost.Threads, profile.Lost.Requests = h.MembersLost, h.ThreadsLost, h.RequestsLost
@@ -241,9 +241,9 @@ func FromProcess(p *event.Process, logs Logs) *Profile {
 // MaxFamilies is how many texts about families of components are kept.
 const MaxFamilies = 1024
 
-func families(p *event.Process) (list []string) {
+func families(p *record.Process) (list []string) {
 	for _, n := range p.Nodes() {
-		if text := p.String(n.Name); n.Kind == event.NodeFamilies && text != "" {
+		if text := p.String(n.Name); n.Kind == record.NodeFamilies && text != "" {
 			list = append(list, text)
 		}
 	}
@@ -252,7 +252,7 @@ func families(p *event.Process) (list []string) {
 }
 
 // unrecorded is for how long the program did not want MPI calls recorded.
-func unrecorded(h *event.Header) uint64 {
+func unrecorded(h *record.Header) uint64 {
 	off := h.UnrecordedTicks
 	if h.UnrecordedSince != 0 && h.EndTick > h.UnrecordedSince {
 		off += h.EndTick - h.UnrecordedSince
@@ -260,7 +260,7 @@ func unrecorded(h *event.Header) uint64 {
 	return off
 }
 
-func (l *Lost) add(t event.Thread) {
+func (l *Lost) add(t record.Thread) {
 	l.Aggregates += t.EntriesLost
 	l.Records += t.Dropped
 	l.DeepRegions += t.DeepRegions
@@ -328,10 +328,10 @@ func rootOf(g *callgraph.Graph, n *callgraph.Node) callgraph.ID {
 
 // comms gathers what went through communicators.
 type comms struct {
-	p       *event.Process
+	p       *record.Process
 	clock   callgraph.Clock
 	list    []Comm
-	members [][]event.Run
+	members [][]record.Run
 	peers   map[int32]*Peer
 	places  *callgraph.Places
 	links   map[link]*Link
@@ -343,13 +343,13 @@ type link struct {
 	to   int32
 }
 
-func newComms(p *event.Process, clock callgraph.Clock) *comms {
+func newComms(p *record.Process, clock callgraph.Clock) *comms {
 	c := &comms{p: p, clock: clock, peers: map[int32]*Peer{}, places: callgraph.PlacesOf(p), links: map[link]*Link{}}
 	for i := range p.Comms() {
 		raw := &p.Comms()[i]
 		members := p.Members(raw)
 		comm := Comm{ID: raw.ID, Parent: raw.Parent, Name: p.String(raw.Name), Size: raw.Size,
-			Inter: raw.Flags&event.CommInter != 0, Members: slices.Clone(members), Ranks: 1}
+			Inter: raw.Flags&record.CommInter != 0, Members: slices.Clone(members), Ranks: 1}
 		if i == 0 {
 			comm = Comm{Name: "unknown", Ranks: 1}
 		}
@@ -362,20 +362,20 @@ func newComms(p *event.Process, clock callgraph.Clock) *comms {
 	return c
 }
 
-func (c *comms) count(e *event.Entry, main bool) {
+func (c *comms) count(e *record.Entry, main bool) {
 	comm := int(e.Comm())
 	if comm >= len(c.list) {
 		comm = 0
 	}
 	switch e.Kind() {
-	case event.EntryCall:
+	case record.EntryCall:
 		if comm < len(c.list) {
 			c.list[comm].Calls += e.N
 			c.list[comm].Ns += c.clock.Ns(e.Sum)
 			c.list[comm].Out += e.Out
 			c.list[comm].In += e.In
 		}
-	case event.EntryPeer:
+	case record.EntryPeer:
 		rank, d := e.Peer()
 		to := int32(-1)
 		if comm < len(c.members) {
@@ -392,13 +392,13 @@ func (c *comms) count(e *event.Entry, main bool) {
 	}
 }
 
-func (p *Peer) add(d event.Direction, e *event.Entry) {
+func (p *Peer) add(d record.Direction, e *record.Entry) {
 	p.Messages[d&3] += e.N
 	p.Bytes[d&3] += e.Out
 }
 
 // worldRank is the rank in MPI_COMM_WORLD of a member of a communicator; -1 if it has none.
-func worldRank(members []event.Run, rank int32) int32 {
+func worldRank(members []record.Run, rank int32) int32 {
 	for _, run := range members {
 		if uint32(rank) < run.Count {
 			return int32(run.First + uint32(rank)*uint32(run.Stride))
@@ -478,7 +478,7 @@ func mergeComm(a, b Comm) Comm {
 	return a
 }
 
-func compareRun(a, b event.Run) int {
+func compareRun(a, b record.Run) int {
 	return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Stride, b.Stride), cmp.Compare(a.Count, b.Count))
 }
 

@@ -9,21 +9,21 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"marple/analysis/event"
+	"marple/analysis/record"
 )
 
 // one makes the profile of a rank that did a few things of its own.
 func one(t *rapid.T, rank, ranks int) *Profile {
-	w := event.NewWriter(rank, ranks)
+	w := record.NewWriter(rank, ranks)
 	h := w.Header()
 	copy(h.Program[:], rapid.SampledFrom([]string{"app", "other"}).Draw(t, "program"))
 	h.Host = rapid.Uint64Range(1, 2).Draw(t, "host")
 	h.CPUs[0] = rapid.Uint64Range(1, 15).Draw(t, "cpus")
 	h.First.WallNs = rapid.Uint64().Draw(t, "begun")
-	world := w.Comm(event.Comm{ID: 9, Size: uint32(ranks), Rank: int32(rank)}, "MPI_COMM_WORLD", []event.Run{{First: 0, Stride: 1, Count: uint32(ranks)}})
-	half := w.Comm(event.Comm{ID: uint64(20 + rank%2), Size: uint32(ranks / 2)}, "", []event.Run{{First: uint32(rank % 2), Stride: 2, Count: uint32(ranks / 2)}})
+	world := w.Comm(record.Comm{ID: 9, Size: uint32(ranks), Rank: int32(rank)}, "MPI_COMM_WORLD", []record.Run{{First: 0, Stride: 1, Count: uint32(ranks)}})
+	half := w.Comm(record.Comm{ID: uint64(20 + rank%2), Size: uint32(ranks / 2)}, "", []record.Run{{First: uint32(rank % 2), Stride: 2, Count: uint32(ranks / 2)}})
 	for range rapid.IntRange(0, 2).Draw(t, "declarations") {
-		w.Node(event.Node{Kind: event.NodeFamilies, Name: w.String(rapid.SampledFrom([]string{"a: 1", "b: 1", "c: 1"}).Draw(t, "declared"))})
+		w.Node(record.Node{Kind: record.NodeFamilies, Name: w.String(rapid.SampledFrom([]string{"a: 1", "b: 1", "c: 1"}).Draw(t, "declared"))})
 	}
 	thread := w.Thread(0, true)
 	now := uint64(0)
@@ -33,23 +33,23 @@ func one(t *rapid.T, rank, ranks int) *Profile {
 		if rapid.Bool().Draw(t, "half") {
 			comm, size = half, ranks/2
 		}
-		c := event.Call{Start: now, Duration: rapid.Uint64Range(0, 1000).Draw(t, "duration"), Comm: comm, Out: rapid.Uint64Range(0, 100).Draw(t, "bytes")}
+		c := record.Call{Start: now, Duration: rapid.Uint64Range(0, 1000).Draw(t, "duration"), Comm: comm, Out: rapid.Uint64Range(0, 100).Draw(t, "bytes")}
 		if rapid.Bool().Draw(t, "send") {
-			c.Path, c.Peer = w.MPI(0, "MPI_Send", event.OpSend, 0), int32(rapid.IntRange(0, max(0, size-1)).Draw(t, "peer"))
+			c.Path, c.Peer = w.MPI(0, "MPI_Send", record.OpSend, 0), int32(rapid.IntRange(0, max(0, size-1)).Draw(t, "peer"))
 		} else {
-			c.Path, c.Peer, c.Collective, c.In = w.MPI(0, "MPI_Allreduce", event.OpNToN, 0), event.NoPeer, true, c.Out
+			c.Path, c.Peer, c.Collective, c.In = w.MPI(0, "MPI_Allreduce", record.OpNToN, 0), record.NoPeer, true, c.Out
 		}
 		thread.Call(c)
 		now += c.Duration
 	}
 	names := rapid.SampledFrom([]string{"a", "b", "\xff\n\"", ""})
 	for range rapid.IntRange(0, 9).Draw(t, "values") {
-		name := w.Node(event.Node{Kind: event.NodeAtomic, Name: w.String(names.Draw(t, "name"))})
+		name := w.Node(record.Node{Kind: record.NodeAtomic, Name: w.String(names.Draw(t, "name"))})
 		thread.Atomic(name, rapid.Uint64().Draw(t, "value"))
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "metadata") {
 		value := uint64(w.String(names.Draw(t, "value")))
-		w.Node(event.Node{Kind: event.NodeMetadata, Name: w.String(names.Draw(t, "name")), Key: value})
+		w.Node(record.Node{Kind: record.NodeMetadata, Name: w.String(names.Draw(t, "name")), Key: value})
 	}
 	p, err := w.Process(now)
 	require.NoError(t, err)
@@ -164,7 +164,7 @@ func TestPeersAreBounded(t *testing.T) {
 		p := &Profile{World: 4}
 		for to := range 6000 {
 			peer := Peer{Rank: int32(rank), To: int32(to)}
-			peer.Bytes[event.Sent] = uint64(to*7%1000 + rank)
+			peer.Bytes[record.Sent] = uint64(to*7%1000 + rank)
 			p.Peers = append(p.Peers, peer)
 		}
 		p.Pairs = 6000
@@ -179,16 +179,16 @@ func TestPeersAreBounded(t *testing.T) {
 }
 
 func TestWorldRanks(t *testing.T) {
-	members := []event.Run{{First: 3, Stride: 2, Count: 3}, {First: 100, Stride: 1, Count: 1}, {First: 9, Stride: -3, Count: 2}}
+	members := []record.Run{{First: 3, Stride: 2, Count: 3}, {First: 100, Stride: 1, Count: 1}, {First: 9, Stride: -3, Count: 2}}
 	for i, want := range []int32{3, 5, 7, 100, 9, 6, -1} {
 		require.Equal(t, want, worldRank(members, int32(i)), fmt.Sprint(i))
 	}
 }
 
 func FuzzDecode(f *testing.F) {
-	w := event.NewWriter(0, 1)
+	w := record.NewWriter(0, 1)
 	thread := w.Thread(0, true)
-	thread.Call(event.Call{Path: w.MPI(0, "MPI_Send", event.OpSend, 0), Start: 5, Duration: 3, Comm: w.Comm(event.Comm{ID: 1, Size: 1}, "c", []event.Run{{Stride: 1, Count: 1}}), Out: 9})
+	thread.Call(record.Call{Path: w.MPI(0, "MPI_Send", record.OpSend, 0), Start: 5, Duration: 3, Comm: w.Comm(record.Comm{ID: 1, Size: 1}, "c", []record.Run{{Stride: 1, Count: 1}}), Out: 9})
 	p, err := w.Process(10)
 	require.NoError(f, err)
 	f.Add(Encode(FromProcess(p, nil)))

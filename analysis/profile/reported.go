@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"marple/analysis/event"
+	"marple/analysis/record"
 	"marple/analysis/stat"
 )
 
@@ -55,12 +55,12 @@ func mergeMetadata(a, b Metadata) Metadata {
 }
 
 // reported are the atomic events and metadata of one process.
-func (p *Profile) reported(process *event.Process) {
+func (p *Profile) reported(process *record.Process) {
 	nodes, rank := process.Nodes(), process.Header().Rank
 	for _, t := range process.Threads() {
 		for i := range t.Entries {
 			e := &t.Entries[i]
-			if e.Kind() != event.EntryAtomic || e.Path() >= uint32(len(nodes)) || e.N == 0 {
+			if e.Kind() != record.EntryAtomic || e.Path() >= uint32(len(nodes)) || e.N == 0 {
 				continue
 			}
 			p.Atomics = append(p.Atomics, Atomic{process.String(nodes[e.Path()].Name), stat.Stat{N: e.N, Sum: e.Sum,
@@ -68,7 +68,7 @@ func (p *Profile) reported(process *event.Process) {
 		}
 	}
 	for _, n := range nodes {
-		if n.Kind == event.NodeMetadata {
+		if n.Kind == record.NodeMetadata {
 			p.Metadata = append(p.Metadata, Metadata{process.String(n.Name), process.String(uint32(n.Key)), rank, 1, true})
 		}
 	}

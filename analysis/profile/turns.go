@@ -2,7 +2,7 @@ package profile
 
 import (
 	"marple/analysis/callgraph"
-	"marple/analysis/event"
+	"marple/analysis/record"
 	"marple/analysis/waitstate"
 )
 
@@ -16,7 +16,7 @@ const mostTurns = 1 << 21
 // between the same two ranks went, as along a pipeline, or the other way, as in an exchange?
 type turns struct {
 	c        *comms
-	nodes    []event.Node
+	nodes    []record.Node
 	last     uint64 // tick at which the last event ended
 	off      uint64 // ticks since without a core
 	computed uint64 // ticks
@@ -37,54 +37,54 @@ type turn [2]uint64
 
 // follow adds to the peers what the log of the main thread tells. A log that ends early tells as much as it has; a damaged
 // one, and one that is longer than mostTurns, too.
-func (c *comms) follow(main event.Thread, log waitstate.Log) {
+func (c *comms) follow(main record.Thread, log waitstate.Log) {
 	t := turns{c: c, nodes: c.p.Nodes(), last: main.Begin, with: map[int32]turn{}, world: map[member]int32{}}
 	events := 0
-	_ = log.Each(func(e *event.Logged) bool {
+	_ = log.Each(func(e *record.Logged) bool {
 		t.event(e)
 		events++
 		return events < mostTurns
 	})
 }
 
-func (t *turns) event(e *event.Logged) {
+func (t *turns) event(e *record.Logged) {
 	switch e.Kind {
-	case event.LogOffCore:
+	case record.LogOffCore:
 		t.off += e.Duration
-	case event.LogBegin:
+	case record.LogBegin:
 		t.last, t.off = e.Start, 0
-	case event.LogEnter, event.LogExit, event.LogCall:
+	case record.LogEnter, record.LogExit, record.LogCall:
 		t.computed += max(e.Start, t.last+t.off) - (t.last + t.off)
 		t.last, t.off = e.Start, 0
-		if e.Kind == event.LogCall {
+		if e.Kind == record.LogCall {
 			t.last += e.Duration
 			t.call(e)
 		}
-	case event.LogReceived, event.LogCompleted:
+	case record.LogReceived, record.LogCompleted:
 		if e.Brings() && !e.Cancelled() {
-			t.message(event.Received, e)
+			t.message(record.Received, e)
 		}
-	case event.LogPosted:
+	case record.LogPosted:
 		if !e.Brings() && !e.Collective() {
-			t.message(event.Sent, e)
+			t.message(record.Sent, e)
 		}
 	}
 }
 
-func (t *turns) call(e *event.Logged) {
+func (t *turns) call(e *record.Logged) {
 	if e.Failed() || e.Hit() || int(e.Path) >= len(t.nodes) {
 		return
 	}
 	switch n := &t.nodes[e.Path]; {
-	case n.Flags&event.Persistent != 0:
+	case n.Flags&record.Persistent != 0:
 	case n.Op.Sends():
-		t.message(event.Sent, e)
-	case n.Op == event.OpRecv && n.Flags&event.Nonblocking == 0:
-		t.message(event.Received, e)
+		t.message(record.Sent, e)
+	case n.Op == record.OpRecv && n.Flags&record.Nonblocking == 0:
+		t.message(record.Received, e)
 	}
 }
 
-func (t *turns) message(way event.Direction, e *event.Logged) {
+func (t *turns) message(way record.Direction, e *record.Logged) {
 	if e.Peer < 0 || int(e.Comm) >= len(t.c.members) {
 		return
 	}

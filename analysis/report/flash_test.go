@@ -7,8 +7,8 @@ import (
 
 	"marple/analysis/analysistest"
 	"marple/analysis/diagnosis"
-	"marple/analysis/event"
 	"marple/analysis/knowledge"
+	"marple/analysis/record"
 	"marple/analysis/run"
 )
 
@@ -34,12 +34,12 @@ func flash() *run.Run {
 	)
 	return analysistest.Run(8, 8, func(r *analysistest.Rank) {
 		reduce := func(ns float64) {
-			r.Call(1, "MPI_Allreduce", event.OpNToN, 0, event.Call{Duration: uint64(ns), Peer: event.NoPeer, Collective: true, Out: 8, In: 8})
+			r.Call(1, "MPI_Allreduce", record.OpNToN, 0, record.Call{Duration: uint64(ns), Peer: record.NoPeer, Collective: true, Out: 8, In: 8})
 		}
 		fetch := func(region string, ns float64) {
 			if ns > 0 {
 				r.Region(region, func() {
-					r.Call(2, "MPI_Ssend", event.OpSsend, 0, event.Call{Duration: uint64(ns), Peer: int32(r.Rank+1) % 8, Out: 1 << 15})
+					r.Call(2, "MPI_Ssend", record.OpSsend, 0, record.Call{Duration: uint64(ns), Peer: int32(r.Rank+1) % 8, Out: 1 << 15})
 				})
 			}
 		}

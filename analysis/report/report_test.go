@@ -11,7 +11,7 @@ import (
 
 	"marple/analysis/analysistest"
 	"marple/analysis/diagnosis"
-	"marple/analysis/event"
+	"marple/analysis/record"
 	"marple/analysis/run"
 	"marple/analysis/words"
 )
@@ -47,10 +47,10 @@ func slowRank() *run.Run {
 				r.Send(40, (r.Rank+1)%8, 4096, ms/10)
 				r.Recv(41, (r.Rank+7)%8, 4096, ms/10)
 			})
-			r.Call(50, "MPI_Allreduce", event.OpNToN, 0, event.Call{Duration: ms / 5, Peer: event.NoPeer, Collective: true, Out: 8, In: 8})
+			r.Call(50, "MPI_Allreduce", record.OpNToN, 0, record.Call{Duration: ms / 5, Peer: record.NoPeer, Collective: true, Out: 8, In: 8})
 		})
-		r.Call(60, "MPI_Bcast", event.OpOneToN, 0, event.Call{Duration: ms, Peer: 0, Collective: true, In: 80})
-		r.Call(61, "MPI_Reduce", event.OpNToOne, 0, event.Call{Duration: ms, Peer: 0, Collective: true, Out: 80})
+		r.Call(60, "MPI_Bcast", record.OpOneToN, 0, record.Call{Duration: ms, Peer: 0, Collective: true, In: 80})
+		r.Call(61, "MPI_Reduce", record.OpNToOne, 0, record.Call{Duration: ms, Peer: 0, Collective: true, Out: 80})
 	})
 	r.Findings = diagnosis.Find(r)
 	return r

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"marple/analysis/callgraph"
-	"marple/analysis/event"
 	"marple/analysis/profile"
+	"marple/analysis/record"
 	"marple/analysis/setting"
 	"marple/analysis/stat"
 	"marple/analysis/symbol"
@@ -101,8 +101,8 @@ type builder struct {
 	places  map[callgraph.ID][]*callgraph.Node // where samples of a gap hit
 }
 
-var endings = map[uint8]string{event.Running: "vanished", event.Finalized: "finalized", event.Exited: "exited", event.Aborted: "aborted",
-	event.Alive: "running"}
+var endings = map[uint8]string{record.Running: "vanished", record.Finalized: "finalized", record.Exited: "exited", record.Aborted: "aborted",
+	record.Alive: "running"}
 
 func (b *builder) balance(r *Run) {
 	hosts := map[uint64]string{}
@@ -292,7 +292,7 @@ func (b *builder) node(n *callgraph.Node) *Node {
 		}
 	case callgraph.KindMPI:
 		out.Op = n.Op.String()
-		if n.Op == event.OpTest {
+		if n.Op == record.OpTest {
 			out.Hits = n.Done
 		} else {
 			out.Messages = n.Done
@@ -425,7 +425,7 @@ func (b *builder) functions(core uint64) []Function {
 		f.Out += n.Out
 		f.In += n.In
 		f.Fails += n.Failed
-		if n.Op == event.OpTest {
+		if n.Op == record.OpTest {
 			f.Hits += n.Done
 		}
 		f.Ranks = max(f.Ranks, int(n.Exclusive.N))
@@ -468,7 +468,7 @@ func (b *builder) communicators() []Comm {
 }
 
 // members writes runs of ranks as 0-7:2,9.
-func members(runs []event.Run) string {
+func members(runs []record.Run) string {
 	var parts []string
 	for _, r := range runs {
 		last := int64(r.First) + int64(r.Stride)*int64(r.Count-1)
@@ -507,8 +507,8 @@ func (b *builder) peers(r *Run) {
 
 func newPeer(p profile.Peer) Peer {
 	return Peer{int(p.Rank), int(p.To),
-		p.Messages[event.Sent], p.Bytes[event.Sent], p.Messages[event.Received], p.Bytes[event.Received],
-		p.Messages[event.Put], p.Bytes[event.Put], p.Messages[event.Got], p.Bytes[event.Got], p.Onward, p.Back}
+		p.Messages[record.Sent], p.Bytes[record.Sent], p.Messages[record.Received], p.Bytes[record.Received],
+		p.Messages[record.Put], p.Bytes[record.Put], p.Messages[record.Got], p.Bytes[record.Got], p.Onward, p.Back}
 }
 
 func byRanks(x, y Peer) int { return cmp.Or(cmp.Compare(x.Rank, y.Rank), cmp.Compare(x.To, y.To)) }

@@ -12,7 +12,7 @@ import (
 
 	"marple/analysis/analysistest"
 	"marple/analysis/diagnosis"
-	"marple/analysis/event"
+	"marple/analysis/record"
 	"marple/analysis/run"
 )
 
@@ -23,7 +23,7 @@ func sample() *run.Run {
 		r.Region("part", func() { r.Compute(10 * ms); r.OffCore(ms); r.Barrier(5, uint64(r.Rank)*ms) })
 		r.Send(6, (r.Rank+1)%3, 100, ms)
 		r.Recv(7, (r.Rank+2)%3, 100, ms)
-		r.Call(8, "MPI_Iprobe", event.OpTest, event.Nonblocking, event.Call{Duration: 5, Hit: true, Peer: event.Any})
+		r.Call(8, "MPI_Iprobe", record.OpTest, record.Nonblocking, record.Call{Duration: 5, Hit: true, Peer: record.Any})
 	})
 	r.Findings = diagnosis.Find(r)
 	return r

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"marple/analysis/callgraph"
-	"marple/analysis/event"
 	"marple/analysis/profile"
+	"marple/analysis/record"
 	"marple/analysis/words"
 )
 
@@ -109,7 +109,7 @@ func (h *hanging) waitFor(calls map[int]*hanging) {
 	switch {
 	case h.role&(gives|takes) != 0 && h.World >= 0:
 		h.own.WaitsFor = []int{root}
-	case h.role&takes != 0 && h.Peer == event.Any:
+	case h.role&takes != 0 && h.Peer == record.Any:
 		h.own.WaitsFor, h.own.Any = slices.DeleteFunc(slices.Clone(h.members), func(m int) bool { return m == int(h.Rank) }), true
 	case h.role&gathers != 0, h.role&(fromRoot|toRoot) != 0 && root == int(h.Rank):
 		h.own.WaitsFor = absent
@@ -124,7 +124,7 @@ func (h *hanging) serves(other *hanging) bool {
 	if h.role&both == both { // with whom it does the other half is not known
 		return other.role&both != 0
 	}
-	meant := h.World == other.Rank || h.Peer == event.Any
+	meant := h.World == other.Rank || h.Peer == record.Any
 	return meant && (h.role&gives != 0 && other.role&takes != 0 || h.role&takes != 0 && other.role&gives != 0)
 }
 
@@ -132,7 +132,7 @@ func (h *hanging) serves(other *hanging) bool {
 func (b *builder) deadlocks(r *Run, calls map[int]*hanging) {
 	ended := map[int]bool{}
 	for _, p := range r.PerRank {
-		ended[p.Rank] = p.Ended == endings[event.Finalized] || p.Ended == endings[event.Exited] || p.Ended == endings[event.Aborted]
+		ended[p.Rank] = p.Ended == endings[record.Finalized] || p.Ended == endings[record.Exited] || p.Ended == endings[record.Aborted]
 	}
 	for _, h := range calls {
 		h.own.Deadlock = len(h.own.WaitsFor) > 0
@@ -165,10 +165,10 @@ func (b *builder) underWay(from, to int) bool {
 	var sent, received uint64
 	for _, p := range b.p.Peers {
 		if int(p.Rank) == from && int(p.To) == to {
-			sent = p.Messages[event.Sent]
+			sent = p.Messages[record.Sent]
 		}
 		if int(p.Rank) == to && int(p.To) == from {
-			received = p.Messages[event.Received]
+			received = p.Messages[record.Received]
 		}
 	}
 	return sent > received
@@ -286,7 +286,7 @@ func (s *Stuck) whom() string {
 		return ", waiting for " + words.Ranks(s.WaitsFor) + ","
 	case s.Peer >= 0:
 		return fmt.Sprintf(", with rank %d of the communicator,", s.Peer)
-	case s.Peer == event.Any:
+	case s.Peer == record.Any:
 		return ", from any rank,"
 	}
 	return ""

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"marple/analysis/callgraph"
-	"marple/analysis/event"
 	"marple/analysis/profile"
+	"marple/analysis/record"
 	"marple/analysis/symbol"
 )
 
@@ -25,7 +25,7 @@ func TestDeadlocks(t *testing.T) {
 	}
 	flying := func(s callgraph.Stuck) callgraph.Stuck { s.Flying = true; return s }
 	on := func(comm uint64, s callgraph.Stuck) callgraph.Stuck { s.Comm = comm; return s }
-	sent := []profile.Peer{{Rank: 1, To: 0, Messages: [4]uint64{event.Sent: 1}}}
+	sent := []profile.Peer{{Rank: 1, To: 0, Messages: [4]uint64{record.Sent: 1}}}
 	for _, c := range []struct {
 		name       string
 		calls      []callgraph.Stuck
@@ -41,7 +41,7 @@ func TestDeadlocks(t *testing.T) {
 		{"a sender and its receiver", []callgraph.Stuck{in(0, "MPI_Send", 1), in(1, "MPI_Recv", 0)}, nil, nil, nil, ""},
 		{"an exchange", []callgraph.Stuck{in(0, "MPI_Sendrecv", 1), in(1, "MPI_Sendrecv", 0)}, nil, nil, nil, ""},
 		{"waiting for one that computes", []callgraph.Stuck{in(0, "MPI_Recv", 1)}, nil, nil, nil, "Rank 0 was in MPI_Recv, waiting for rank 1, since"},
-		{"waiting for one that has ended", []callgraph.Stuck{in(0, "MPI_Recv", 3)}, nil, map[int32]uint8{3: event.Exited}, []int32{0}, "Rank 0 was in MPI_Recv, waiting for rank 3, since"},
+		{"waiting for one that has ended", []callgraph.Stuck{in(0, "MPI_Recv", 3)}, nil, map[int32]uint8{3: record.Exited}, []int32{0}, "Rank 0 was in MPI_Recv, waiting for rank 3, since"},
 		{"a message and a barrier", []callgraph.Stuck{in(0, "MPI_Recv", 3), in(1, "MPI_Barrier", -3), in(2, "MPI_Barrier", -3), in(3, "MPI_Barrier", -3)}, nil, nil,
 			[]int32{0, 1, 2, 3}, "Deadlock: rank 0 waits for rank 3 in MPI_Recv, rank 3 waits for rank 0 in MPI_Barrier; all"},
 		{"two orders of communicators", []callgraph.Stuck{on(pair, in(0, "MPI_Barrier", -3)), in(1, "MPI_Barrier", -3), in(2, "MPI_Barrier", -3), in(3, "MPI_Barrier", -3)}, nil, nil,
@@ -49,17 +49,17 @@ func TestDeadlocks(t *testing.T) {
 		{"all in one barrier", []callgraph.Stuck{in(0, "MPI_Barrier", -3), in(1, "MPI_Barrier", -3), in(2, "MPI_Barrier", -3), in(3, "MPI_Barrier", -3)}, nil, nil, nil, ""},
 		{"a root that does not come", []callgraph.Stuck{in(0, "MPI_Recv", 2), in(1, "MPI_Bcast", 0), in(2, "MPI_Bcast", 0)}, nil, nil, []int32{0, 1, 2},
 			"Deadlock: rank 0 waits for rank 2 in MPI_Recv, rank 2 waits for rank 0 in MPI_Bcast"},
-		{"any of several, one of which computes", []callgraph.Stuck{in(0, "MPI_Recv", event.Any), in(1, "MPI_Recv", 0), in(2, "MPI_Recv", 0)}, nil, nil, nil, ""},
-		{"any of several, none of which can", []callgraph.Stuck{in(0, "MPI_Probe", event.Any), in(1, "MPI_Recv", 0), in(2, "MPI_Recv", 0), in(3, "MPI_Reduce", 1)}, nil, nil,
+		{"any of several, one of which computes", []callgraph.Stuck{in(0, "MPI_Recv", record.Any), in(1, "MPI_Recv", 0), in(2, "MPI_Recv", 0)}, nil, nil, nil, ""},
+		{"any of several, none of which can", []callgraph.Stuck{in(0, "MPI_Probe", record.Any), in(1, "MPI_Recv", 0), in(2, "MPI_Recv", 0), in(3, "MPI_Reduce", 1)}, nil, nil,
 			[]int32{0, 1, 2, 3}, "Deadlock: rank 0 waits for rank 1"},
 		{"what a call waits for is not known", []callgraph.Stuck{in(0, "MPI_Recv", 1), in(1, "MPI_Waitall", -3)}, nil, nil, nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := &profile.Profile{World: 4, Peers: c.peers, Comms: []profile.Comm{{ID: world, Members: []event.Run{{First: 0, Stride: 1, Count: 4}}},
-				{ID: pair, Members: []event.Run{{First: 0, Stride: 1, Count: 2}}}}}
+			p := &profile.Profile{World: 4, Peers: c.peers, Comms: []profile.Comm{{ID: world, Members: []record.Run{{First: 0, Stride: 1, Count: 4}}},
+				{ID: pair, Members: []record.Run{{First: 0, Stride: 1, Count: 2}}}}}
 			p.Graph.Stuck = c.calls
 			for rank := range int32(4) {
-				state := uint8(event.Running)
+				state := uint8(record.Running)
 				if how, ok := c.ended[rank]; ok {
 					state = how
 				}

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"marple/analysis/callgraph"
-	"marple/analysis/event"
+	"marple/analysis/record"
 	"marple/analysis/run"
 )
 
@@ -287,8 +287,8 @@ func (w *writer) events(b *run.RankBalance) (list []Event) {
 		if p.Rank != b.Rank {
 			continue
 		}
-		for d, x := range [4][2]uint64{event.Sent: {p.Sent, p.SentBytes}, event.Received: {p.Received, p.ReceivedBytes},
-			event.Put: {p.Puts, p.PutBytes}, event.Got: {p.Gets, p.GetBytes}} {
+		for d, x := range [4][2]uint64{record.Sent: {p.Sent, p.SentBytes}, record.Received: {p.Received, p.ReceivedBytes},
+			record.Put: {p.Puts, p.PutBytes}, record.Got: {p.Gets, p.GetBytes}} {
 			add(directions[d]+fmt.Sprint(p.To), x[0], x[1])
 		}
 	}

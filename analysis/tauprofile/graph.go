@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"marple/analysis/callgraph"
-	"marple/analysis/event"
+	"marple/analysis/record"
 	"marple/analysis/run"
 	"marple/analysis/stat"
 )
@@ -485,10 +485,10 @@ func pathKey(path []Step) string {
 
 // directions of messages, and the atomic events that count them by rank.
 var directions = [4]string{
-	event.Sent:     "Message size sent to node ",
-	event.Received: "Message size received from node ",
-	event.Put:      "Message size put to node ",
-	event.Got:      "Message size got from node ",
+	record.Sent:     "Message size sent to node ",
+	record.Received: "Message size received from node ",
+	record.Put:      "Message size put to node ",
+	record.Got:      "Message size got from node ",
 }
 
 // Atomic events for all ranks together.

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"marple/analysis/callgraph"
-	"marple/analysis/event"
 	"marple/analysis/profile"
+	"marple/analysis/record"
 	"marple/analysis/run"
 	"marple/analysis/stat"
 	"marple/analysis/symbol"
@@ -194,7 +194,7 @@ func (m *merger) all() *profile.Profile {
 func (r *reader) rank(threads []location) (*profile.Profile, *File, error) {
 	rank := int32(threads[0].node)
 	g := callgraph.Graph{}
-	total := profile.Total{Rank: rank, State: event.Finalized, Threads: 1}
+	total := profile.Total{Rank: rank, State: record.Finalized, Threads: 1}
 	var main *File
 	var others *tree
 	for i, l := range threads {
@@ -340,8 +340,8 @@ func (r *reader) facts(p *profile.Profile, t *profile.Total, f *File) {
 var (
 	levels  = [...]string{"single", "funneled", "serialized", "multiple"}
 	clocks  = [...]string{"tsc", "monotonic", "external"}
-	endings = map[uint8]string{event.Running: "vanished", event.Finalized: "finalized", event.Exited: "exited", event.Aborted: "aborted",
-		event.Alive: "running"}
+	endings = map[uint8]string{record.Running: "vanished", record.Finalized: "finalized", record.Exited: "exited", record.Aborted: "aborted",
+		record.Alive: "running"}
 )
 
 // ofMessages tells the atomic events that count what messages and collective operations move.
@@ -397,10 +397,10 @@ func (r *reader) messages(p *profile.Profile, t *profile.Total, f *File) {
 		}
 	}
 	if t.Sent == 0 {
-		t.Sent, t.SentBytes = all[event.Sent].messages, all[event.Sent].bytes
+		t.Sent, t.SentBytes = all[record.Sent].messages, all[record.Sent].bytes
 	}
 	if t.Received == 0 {
-		t.Received, t.ReceivedBytes = all[event.Received].messages, all[event.Received].bytes
+		t.Received, t.ReceivedBytes = all[record.Received].messages, all[record.Received].bytes
 	}
 	for _, x := range peers {
 		p.Peers = append(p.Peers, *x)

@@ -22,7 +22,7 @@ import (
 	"marple/analysis/analysistest"
 	"marple/analysis/callgraph"
 	"marple/analysis/diagnosis"
-	"marple/analysis/event"
+	"marple/analysis/record"
 	"marple/analysis/report"
 	"marple/analysis/run"
 )
@@ -43,9 +43,9 @@ func sample(ranks int, region string) *run.Run {
 				r.Send(6, (r.Rank+1)%ranks, 100+uint64(r.Rank), ms)
 				r.Recv(7, (r.Rank+ranks-1)%ranks, 100, ms+1)
 			})
-			r.Call(8, "MPI_Iprobe", event.OpTest, event.Nonblocking, event.Call{Duration: 5, Peer: event.Any})
+			r.Call(8, "MPI_Iprobe", record.OpTest, record.Nonblocking, record.Call{Duration: 5, Peer: record.Any})
 			r.Compute(100)
-			r.Call(8, "MPI_Iprobe", event.OpTest, event.Nonblocking, event.Call{Duration: 5, Peer: event.Any})
+			r.Call(8, "MPI_Iprobe", record.OpTest, record.Nonblocking, record.Call{Duration: 5, Peer: record.Any})
 		})
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"marple/analysis/callgraph"
-	"marple/analysis/event"
+	"marple/analysis/record"
 )
 
 // OffCore stands for no call path, but for the time without a core.
@@ -13,26 +13,26 @@ const OffCore callgraph.ID = 0
 
 // Log gives the events of a thread, in order.
 type Log interface {
-	Each(visit func(*event.Logged) bool) error
+	Each(visit func(*record.Logged) bool) error
 	Ended() (bool, uint64)
 	Events() uint64
 	Bytes() uint64
 }
 
 // collective says of an operation class what it depends on.
-var collective = map[event.Op]struct {
+var collective = map[record.Op]struct {
 	kind    Kind
 	pattern Pattern
 }{
-	event.OpBarrier:  {AllToAll, WaitAtBarrier},
-	event.OpNToN:     {AllToAll, WaitAtNxN},
-	event.OpNToOne:   {ToRoot, EarlyReduce},
-	event.OpOneToN:   {FromRoot, LateBroadcast},
-	event.OpScan:     {Prefix, EarlyScan},
-	event.OpFence:    {AllToAll, WaitAtFence},
-	event.OpComm:     {AllToAll, WaitAtCreation},
-	event.OpWindow:   {AllToAll, WaitAtCreation},
-	event.OpFinalize: {AllToAll, WaitAtFinalize},
+	record.OpBarrier:  {AllToAll, WaitAtBarrier},
+	record.OpNToN:     {AllToAll, WaitAtNxN},
+	record.OpNToOne:   {ToRoot, EarlyReduce},
+	record.OpOneToN:   {FromRoot, LateBroadcast},
+	record.OpScan:     {Prefix, EarlyScan},
+	record.OpFence:    {AllToAll, WaitAtFence},
+	record.OpComm:     {AllToAll, WaitAtCreation},
+	record.OpWindow:   {AllToAll, WaitAtCreation},
+	record.OpFinalize: {AllToAll, WaitAtFinalize},
 }
 
 // creations are those functions that make something together with all members of an intracommunicator.
@@ -43,16 +43,16 @@ var creations = map[string]bool{
 }
 
 // stays says of what operation classes calls take as long on an ideal network.
-var stays = map[event.Op]bool{event.OpFileRead: true, event.OpFileWrite: true, event.OpFileOther: true, event.OpDatatype: true, event.OpLocal: true}
+var stays = map[record.Op]bool{record.OpFileRead: true, record.OpFileWrite: true, record.OpFileOther: true, record.OpDatatype: true, record.OpLocal: true}
 
 // FromProcess takes one process's events out of the logs of its threads, by thread number.
-func FromProcess(p *event.Process, logs map[int]Log) (*Rank, error) {
+func FromProcess(p *record.Process, logs map[int]Log) (*Rank, error) {
 	b := &builder{p: p, h: p.Header(), clock: callgraph.CommonClockOf(p.Header()), places: callgraph.PlacesOf(p), paths: map[callgraph.ID]uint32{},
 		comms: map[uint16]int{}, started: map[operation]started{}, probed: map[Message][]int32{}}
 	b.r = &Rank{Begin: b.clock.At(b.h.BeginTick), End: b.clock.At(b.h.EndTick), Sight: sightOf(b.h)}
 	b.r.OffCore = b.path(OffCore)
 	threads := p.Threads()
-	slices.SortStableFunc(threads, func(x, y event.Thread) int {
+	slices.SortStableFunc(threads, func(x, y record.Thread) int {
 		switch {
 		case x.Main == y.Main:
 			return 0
@@ -69,9 +69,9 @@ func FromProcess(p *event.Process, logs map[int]Log) (*Rank, error) {
 		b.thread = uint16(t.Index)
 		b.main, b.last, b.edge, b.off, b.coreless = t.Main, b.clock.At(t.Begin), 0, 0, 0
 		if t.Main {
-			b.edge = event.Edge(b.h.BegunIn)
+			b.edge = record.Edge(b.h.BegunIn)
 		}
-		if err := log.Each(func(e *event.Logged) bool { b.event(e); return true }); err != nil {
+		if err := log.Each(func(e *record.Logged) bool { b.event(e); return true }); err != nil {
 			return nil, err
 		}
 		if t.Main {
@@ -98,8 +98,8 @@ type started struct {
 }
 
 type builder struct {
-	p      *event.Process
-	h      *event.Header
+	p      *record.Process
+	h      *record.Header
 	r      *Rank
 	clock  callgraph.CommonClock
 	places *callgraph.Places
@@ -110,7 +110,7 @@ type builder struct {
 	main     bool
 	last     int64
 	end      int64 // of the last event of any thread
-	edge     event.Edge
+	edge     record.Edge
 	off      int64
 	coreless int64
 	number   uint32 // operations started by this thread
@@ -139,7 +139,7 @@ func (b *builder) path(id callgraph.ID) uint32 {
 }
 
 // add notes a call, or a boundary of a region, which is one that takes no time.
-func (b *builder) add(start, duration uint64, path uint32, edge event.Edge) {
+func (b *builder) add(start, duration uint64, path uint32, edge record.Edge) {
 	c := Call{Start: b.clock.At(start), End: b.clock.At(start + duration), Path: b.path(b.places.Call(path).ID), Thread: b.thread}
 	c.Coreless = min(b.coreless, c.End-c.Start)
 	c.OffCore = min(b.off+b.coreless-c.Coreless, max(c.Start-b.last, 0))
@@ -152,36 +152,36 @@ func (b *builder) add(start, duration uint64, path uint32, edge event.Edge) {
 	b.r.Calls = append(b.r.Calls, c)
 }
 
-func (b *builder) event(e *event.Logged) {
+func (b *builder) event(e *record.Logged) {
 	switch e.Kind {
-	case event.LogCall:
-		b.add(e.Start, e.Duration, e.Path, event.AtCall(e.Path))
+	case record.LogCall:
+		b.add(e.Start, e.Duration, e.Path, record.AtCall(e.Path))
 		b.r.Calls[b.call].Stays = stays[b.places.Call(e.Path).Op]
-		if !e.Failed() || e.Peer != event.NoPeer { // of a message that was longer than the room for it
+		if !e.Failed() || e.Peer != record.NoPeer { // of a message that was longer than the room for it
 			b.logged(e)
 		}
-	case event.LogEnter:
-		b.add(e.Start, 0, e.Path, event.AtEnter(e.Path))
-	case event.LogExit:
-		b.add(e.Start, 0, e.Path, event.AtExit(e.Path))
-	case event.LogReceived:
+	case record.LogEnter:
+		b.add(e.Start, 0, e.Path, record.AtEnter(e.Path))
+	case record.LogExit:
+		b.add(e.Start, 0, e.Path, record.AtExit(e.Path))
+	case record.LogReceived:
 		b.message(&b.r.Receives, e, b.call, b.call)
-	case event.LogPosted:
+	case record.LogPosted:
 		b.posted(e)
-	case event.LogCompleted:
+	case record.LogCompleted:
 		b.done = append(b.done, completion{operation{e.Thread, e.Number}, b.call, e.Comm, e.Peer, e.Tag, e.Cancelled()})
-	case event.LogOffCore:
+	case record.LogOffCore:
 		b.off += int64(float64(e.Duration) * b.clock.NsPerTick)
-	case event.LogCoreless:
+	case record.LogCoreless:
 		b.coreless += int64(float64(e.Duration) * b.clock.NsPerTick)
-	case event.LogBegin:
+	case record.LogBegin:
 		b.last, b.edge = b.clock.At(e.Start), 0
 	}
 }
 
 // message notes one; those to nobody are left out. It gives the index, or -1.
-func (b *builder) message(list *[]Message, e *event.Logged, at, done uint32) int32 {
-	if e.Peer < event.Any {
+func (b *builder) message(list *[]Message, e *record.Logged, at, done uint32) int32 {
+	if e.Peer < record.Any {
 		return -1
 	}
 	id, peer := b.peer(e.Comm, e.Peer)
@@ -205,7 +205,7 @@ func (b *builder) begin(list *[]Message, index int32, number uint32) {
 	}
 }
 
-func (b *builder) logged(e *event.Logged) {
+func (b *builder) logged(e *record.Logged) {
 	node := b.places.Call(e.Path)
 	at, done := b.call, b.call
 	number := b.number
@@ -213,7 +213,7 @@ func (b *builder) logged(e *event.Logged) {
 		b.number++
 		done = NotDone
 	}
-	if node.Flags&event.Persistent != 0 {
+	if node.Flags&record.Persistent != 0 {
 		return
 	}
 	name := strings.TrimSuffix(node.Name, "_c") // of bindings with large counts
@@ -221,32 +221,32 @@ func (b *builder) logged(e *event.Logged) {
 	case op.Sends():
 		i := b.message(&b.r.Sends, e, at, done)
 		if i >= 0 {
-			b.r.Sends[i].Buffered, b.r.Sends[i].Synchronous = op == event.OpBsend, op == event.OpSsend
+			b.r.Sends[i].Buffered, b.r.Sends[i].Synchronous = op == record.OpBsend, op == record.OpSsend
 		}
 		if !e.Started() || e.Finished() {
 			return
 		}
-		if op == event.OpSendrecv { // its request is followed as the receive's; the peer comes with the completion
+		if op == record.OpSendrecv { // its request is followed as the receive's; the peer comes with the completion
 			b.r.Receives = append(b.r.Receives, Message{Peer: -1, Tag: -1, At: at, Done: NotDone})
 			b.begin(&b.r.Receives, int32(len(b.r.Receives)-1), number)
 			return
 		}
 		b.begin(&b.r.Sends, i, number)
-	case op == event.OpRecv && (name == "MPI_Mrecv" || name == "MPI_Imrecv"):
+	case op == record.OpRecv && (name == "MPI_Mrecv" || name == "MPI_Imrecv"):
 		b.matched(e, done, number)
-	case op == event.OpRecv:
+	case op == record.OpRecv:
 		i := b.message(&b.r.Receives, e, at, done)
 		if e.Started() && !e.Finished() {
 			b.begin(&b.r.Receives, i, number)
 		}
-	case op == event.OpProbe:
+	case op == record.OpProbe:
 		if i := b.message(&b.r.Receives, e, at, done); i >= 0 {
 			b.r.Receives[i].Peeks = true
 		}
 		if name == "MPI_Mprobe" {
 			b.take(e)
 		}
-	case op == event.OpTest:
+	case op == record.OpTest:
 		if name == "MPI_Improbe" && e.Hit() {
 			b.take(e)
 		}
@@ -256,7 +256,7 @@ func (b *builder) logged(e *event.Logged) {
 }
 
 // take matches a message at a probe; matched finds it when it is received.
-func (b *builder) take(e *event.Logged) {
+func (b *builder) take(e *record.Logged) {
 	if i := b.message(&b.r.Receives, e, b.call, NotDone); i >= 0 {
 		m := b.r.Receives[i]
 		key := Message{Comm: m.Comm, Peer: m.Peer, Tag: m.Tag}
@@ -264,7 +264,7 @@ func (b *builder) take(e *event.Logged) {
 	}
 }
 
-func (b *builder) matched(e *event.Logged, done, number uint32) {
+func (b *builder) matched(e *record.Logged, done, number uint32) {
 	id, peer := b.peer(e.Comm, e.Peer)
 	key := Message{Comm: id, Peer: peer, Tag: e.Tag}
 	if waiting := b.probed[key]; len(waiting) > 0 {
@@ -277,12 +277,12 @@ func (b *builder) matched(e *event.Logged, done, number uint32) {
 }
 
 // collective notes an operation that all members of a communicator take part in.
-func (b *builder) collective(op event.Op, name string, comm uint16, root int32, at, done, number uint32, goesOn bool) {
+func (b *builder) collective(op record.Op, name string, comm uint16, root int32, at, done, number uint32, goesOn bool) {
 	fact, ok := collective[op]
-	if op == event.OpNeighbor {
+	if op == record.OpNeighbor {
 		b.r.Lost.Uncovered++
 	}
-	if (op == event.OpComm || op == event.OpWindow) && !creations[name] {
+	if (op == record.OpComm || op == record.OpWindow) && !creations[name] {
 		ok = false
 	}
 	if !ok {
@@ -318,7 +318,7 @@ func (b *builder) comm(raw uint16) int {
 	switch {
 	case raw == 0 || int(raw) >= len(comms):
 		i = notKnown
-	case comms[raw].Flags&event.CommInter != 0 || comms[raw].Flags&event.CommMembers == 0:
+	case comms[raw].Flags&record.CommInter != 0 || comms[raw].Flags&record.CommMembers == 0:
 		i = notKnown
 	case comms[raw].Size > 1:
 		c := &comms[raw]
@@ -330,7 +330,7 @@ func (b *builder) comm(raw uint16) int {
 }
 
 // posted is a persistent operation that the call before has started.
-func (b *builder) posted(e *event.Logged) {
+func (b *builder) posted(e *record.Logged) {
 	b.number = max(b.number, e.Number+1)
 	if e.Collective() {
 		b.collective(e.Op, "", e.Comm, e.Peer, b.call, NotDone, e.Number, true)
@@ -342,8 +342,8 @@ func (b *builder) posted(e *event.Logged) {
 	}
 	i := b.message(list, e, b.call, NotDone)
 	if i >= 0 {
-		(*list)[i].Buffered, (*list)[i].Synchronous = e.Op == event.OpBsend, e.Op == event.OpSsend
-		(*list)[i].Parts = e.Op == event.OpRequest
+		(*list)[i].Buffered, (*list)[i].Synchronous = e.Op == record.OpBsend, e.Op == record.OpSsend
+		(*list)[i].Parts = e.Op == record.OpRequest
 	}
 	b.begin(list, i, e.Number)
 }
@@ -366,7 +366,7 @@ func (b *builder) finish() {
 			if s.list == &b.r.Receives && m.Peer != gone {
 				m.Comm, m.Peer = b.peer(d.comm, d.peer)
 				m.Tag = d.tag
-				if d.peer == event.ProcNull {
+				if d.peer == record.ProcNull {
 					m.Peer = gone
 				}
 			}

@@ -6,18 +6,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"marple/analysis/event"
+	"marple/analysis/record"
 )
 
 // What MPI_Start starts is the operation that was prepared; MPI_Start itself does not say which.
 func TestPersistentOperations(t *testing.T) {
-	w := event.NewWriter(0, 2)
+	w := record.NewWriter(0, 2)
 	thread := w.Thread(0, true)
-	l := thread.Keep(&event.Budget{Memory: 1 << 20, Total: 1 << 20})
-	world := w.Comm(event.Comm{ID: 7, Size: 2}, "MPI_COMM_WORLD", []event.Run{{Stride: 1, Count: 2}})
-	path := w.MPI(0, "MPI_Start", event.OpRequest, event.Nonblocking)
-	for i, op := range []event.Op{event.OpBsend, event.OpSsend, event.OpRecv, event.OpRequest, event.OpNToN, event.OpNeighbor} {
-		thread.Call(event.Call{Path: path, Start: uint64(10 * i), Duration: 1, Peer: event.NoPeer})
+	l := thread.Keep(&record.Budget{Memory: 1 << 20, Total: 1 << 20})
+	world := w.Comm(record.Comm{ID: 7, Size: 2}, "MPI_COMM_WORLD", []record.Run{{Stride: 1, Count: 2}})
+	path := w.MPI(0, "MPI_Start", record.OpRequest, record.Nonblocking)
+	for i, op := range []record.Op{record.OpBsend, record.OpSsend, record.OpRecv, record.OpRequest, record.OpNToN, record.OpNeighbor} {
+		thread.Call(record.Call{Path: path, Start: uint64(10 * i), Duration: 1, Peer: record.NoPeer})
 		thread.Posted(path, op, world, 1, 5, uint32(i), 8)
 	}
 	p, err := w.Process(100)
@@ -39,15 +39,15 @@ func TestPersistentOperations(t *testing.T) {
 // Nobody waits on a communicator of one rank, which is nothing that is missing; on one whose members are not known
 // somebody may.
 func TestCommunicatorsThatAreNotReplayed(t *testing.T) {
-	w := event.NewWriter(0, 2)
+	w := record.NewWriter(0, 2)
 	thread := w.Thread(0, true)
-	l := thread.Keep(&event.Budget{Memory: 1 << 20, Total: 1 << 20})
-	world := w.Comm(event.Comm{ID: 7, Size: 2}, "MPI_COMM_WORLD", []event.Run{{Stride: 1, Count: 2}})
-	self := w.Comm(event.Comm{ID: 8, Size: 1}, "MPI_COMM_SELF", []event.Run{{Count: 1}})
-	inter := w.Comm(event.Comm{ID: 9, Size: 1, Flags: event.CommInter}, "", []event.Run{{First: 1, Count: 1}})
-	path := w.MPI(0, "MPI_Barrier", event.OpBarrier, 0)
+	l := thread.Keep(&record.Budget{Memory: 1 << 20, Total: 1 << 20})
+	world := w.Comm(record.Comm{ID: 7, Size: 2}, "MPI_COMM_WORLD", []record.Run{{Stride: 1, Count: 2}})
+	self := w.Comm(record.Comm{ID: 8, Size: 1}, "MPI_COMM_SELF", []record.Run{{Count: 1}})
+	inter := w.Comm(record.Comm{ID: 9, Size: 1, Flags: record.CommInter}, "", []record.Run{{First: 1, Count: 1}})
+	path := w.MPI(0, "MPI_Barrier", record.OpBarrier, 0)
 	for i, comm := range []uint16{world, self, self, inter, inter, 0} {
-		thread.Call(event.Call{Path: path, Start: uint64(10 * i), Duration: 1, Comm: comm, Peer: event.NoPeer, Collective: true})
+		thread.Call(record.Call{Path: path, Start: uint64(10 * i), Duration: 1, Comm: comm, Peer: record.NoPeer, Collective: true})
 	}
 	p, err := w.Process(100)
 	require.NoError(t, err)
@@ -60,14 +60,14 @@ func TestCommunicatorsThatAreNotReplayed(t *testing.T) {
 
 // A receive that was cancelled, or is left pending, has taken no message, be it from anybody or from one rank.
 func TestReceivesOfNothing(t *testing.T) {
-	w := event.NewWriter(0, 2)
+	w := record.NewWriter(0, 2)
 	thread := w.Thread(0, true)
-	l := thread.Keep(&event.Budget{Memory: 1 << 20, Total: 1 << 20})
-	world := w.Comm(event.Comm{ID: 7, Size: 2}, "MPI_COMM_WORLD", []event.Run{{Stride: 1, Count: 2}})
-	path := w.MPI(0, "MPI_Irecv", event.OpRecv, event.Nonblocking)
-	for i, peer := range []int32{1, event.Any} {
-		thread.Call(event.Call{Path: path, Start: uint64(10 * i), Duration: 1, Peer: event.NoPeer})
-		thread.Posted(path, event.OpRecv, world, peer, 5, uint32(i), 8)
+	l := thread.Keep(&record.Budget{Memory: 1 << 20, Total: 1 << 20})
+	world := w.Comm(record.Comm{ID: 7, Size: 2}, "MPI_COMM_WORLD", []record.Run{{Stride: 1, Count: 2}})
+	path := w.MPI(0, "MPI_Irecv", record.OpRecv, record.Nonblocking)
+	for i, peer := range []int32{1, record.Any} {
+		thread.Call(record.Call{Path: path, Start: uint64(10 * i), Duration: 1, Peer: record.NoPeer})
+		thread.Posted(path, record.OpRecv, world, peer, 5, uint32(i), 8)
 	}
 	p, err := w.Process(100)
 	require.NoError(t, err)

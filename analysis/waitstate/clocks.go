@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"marple/analysis/callgraph"
-	"marple/analysis/event"
+	"marple/analysis/record"
 )
 
 // Clock is how a host's clock relates to that of rank 0's host, on which all times are told.
@@ -29,12 +29,12 @@ func (c *Clock) Common(t int64) int64 {
 type sight struct {
 	host        uint64
 	wall        int64 // what to add for the time of day; 0: the clock is a simulated one
-	first, last event.Offset
+	first, last record.Offset
 }
 
-func sightOf(h *event.Header) sight {
+func sightOf(h *record.Header) sight {
 	s := sight{host: h.Host, first: h.FirstOffset, last: h.LastOffset}
-	if h.ClockKind != event.ClockExternal {
+	if h.ClockKind != record.ClockExternal {
 		s.wall = int64(h.First.WallNs) - callgraph.CommonClockOf(h).At(h.First.Ticks)
 	}
 	return s
@@ -64,8 +64,8 @@ func clocksOf(all []sight) []Clock {
 }
 
 // Clocks of the hosts of these processes, that of the lowest rank's first.
-func Clocks(processes []*event.Header) []Clock {
-	sorted := slices.SortedStableFunc(slices.Values(processes), func(a, b *event.Header) int { return cmp.Compare(a.Rank, b.Rank) })
+func Clocks(processes []*record.Header) []Clock {
+	sorted := slices.SortedStableFunc(slices.Values(processes), func(a, b *record.Header) int { return cmp.Compare(a.Rank, b.Rank) })
 	var all []sight
 	for _, h := range sorted {
 		all = append(all, sightOf(h))
@@ -124,7 +124,7 @@ func (x *replay) align(table *Table) error {
 	return nil
 }
 
-func (o *out) offset(x event.Offset) {
+func (o *out) offset(x record.Offset) {
 	o.flag(x.Known != 0)
 	if x.Known != 0 {
 		o.number(x.At)
@@ -133,9 +133,9 @@ func (o *out) offset(x event.Offset) {
 	}
 }
 
-func (i *in) offset() (x event.Offset) {
+func (i *in) offset() (x record.Offset) {
 	if i.flag() {
-		x = event.Offset{At: i.number(), Ns: i.signed(), ErrorNs: i.number(), Known: 1}
+		x = record.Offset{At: i.number(), Ns: i.signed(), ErrorNs: i.number(), Known: 1}
 	}
 	return x
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"marple/analysis/event"
+	"marple/analysis/record"
 )
 
 // A host whose clock is 5 ms ahead at the beginning, and 50 µs a second faster, measured to 1 and 3 µs.
 func TestClocksOfHosts(t *testing.T) {
 	const second = 1_000_000_000
 	theirs := func(true int64) int64 { return true + 5_000_000 + true/20_000 }
-	offset := func(true int64, e uint64) event.Offset {
-		return event.Offset{At: uint64(theirs(true)), Ns: true - theirs(true), ErrorNs: e, Known: 1}
+	offset := func(true int64, e uint64) record.Offset {
+		return record.Offset{At: uint64(theirs(true)), Ns: true - theirs(true), ErrorNs: e, Known: 1}
 	}
 	measured := sight{host: 2, wall: 77, first: offset(10*second, 1000), last: offset(110*second, 3000)}
 	began := sight{host: 3, first: offset(10*second, 1000)}
@@ -46,7 +46,7 @@ func TestReplayAcrossHosts(t *testing.T) {
 				skew = 0
 			}
 			r.Lost = Lost{}
-			r.Sight = sight{host: uint64(rank + 1), first: event.Offset{Ns: -skew, Known: 1}, last: event.Offset{At: 1_000_000, Ns: -skew, Known: 1}}
+			r.Sight = sight{host: uint64(rank + 1), first: record.Offset{Ns: -skew, Known: 1}, last: record.Offset{At: 1_000_000, Ns: -skew, Known: 1}}
 			r.Begin, r.End = r.Begin+skew, r.End+skew
 			for c := range r.Calls {
 				r.Calls[c].Start, r.Calls[c].End = r.Calls[c].Start+skew, r.Calls[c].End+skew

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"marple/analysis/event"
+	"marple/analysis/record"
 )
 
 // Whatever ranks lose their cores for, what is found of the run with a core for each is what is found of a run in which
@@ -59,7 +59,7 @@ func TestWithACoreForEach(t *testing.T) {
 // Rank 1 is ready to send at 100, but has no core until 400; the message takes 3. Rank 0 would have waited until 100.
 // When it is sent, rank 0 has no core for 50.
 func TestLateSenderWithoutACore(t *testing.T) {
-	w := newWorld(2, []Comm{{ID: 7, Members: []event.Run{{Stride: 1, Count: 2}}, Size: 2}})
+	w := newWorld(2, []Comm{{ID: 7, Members: []record.Run{{Stride: 1, Count: 2}}, Size: 2}})
 	w.compute(0, 10, 4)
 	w.compute(1, 400, 5)
 	w.off[1] = 300

@@ -2,13 +2,13 @@ package waitstate
 
 import (
 	"marple/analysis/callgraph"
-	"marple/analysis/event"
+	"marple/analysis/record"
 	"marple/analysis/stat"
 )
 
 // Find is what a process does at the end: it replays its logs together with all other ranks. Rank 0 gets what all
 // have found, also where an error has ended the second replay, with cores.
-func Find(p *event.Process, logs map[int]Log, t Transport) (Table, error) {
+func Find(p *record.Process, logs map[int]Log, t Transport) (Table, error) {
 	r, err := FromProcess(p, logs)
 	if err != nil { // the others count on this rank
 		r = &Rank{Sight: sightOf(p.Header()), Lost: Lost{Ended: 1}}

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"marple/analysis/callgraph"
-	"marple/analysis/event"
+	"marple/analysis/record"
 )
 
 // Replay finds this rank's waits. All ranks of the transport call it at the same time; an error is final for
@@ -139,7 +139,7 @@ func (x *replay) waits() []waited {
 }
 
 // worldRank is the rank in MPI_COMM_WORLD of a member; -1 if it has none.
-func worldRank(members []event.Run, rank int32) int32 {
+func worldRank(members []record.Run, rank int32) int32 {
 	for _, run := range members {
 		if uint32(rank) < run.Count {
 			return int32(run.First + uint32(rank)*uint32(run.Stride))

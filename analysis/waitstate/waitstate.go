@@ -14,7 +14,7 @@ import (
 	"slices"
 
 	"marple/analysis/callgraph"
-	"marple/analysis/event"
+	"marple/analysis/record"
 	"marple/analysis/stat"
 )
 
@@ -105,7 +105,7 @@ type Collective struct {
 // Comm is a communicator that collective operations were made on.
 type Comm struct {
 	ID      uint64
-	Members []event.Run // ranks in MPI_COMM_WORLD
+	Members []record.Run // ranks in MPI_COMM_WORLD
 	Size    uint32
 	Me      int32 // own rank in it
 }

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"marple/analysis/callgraph"
-	"marple/analysis/event"
+	"marple/analysis/record"
 )
 
 // link is a transport in memory; a send waits for its receive, as MPI's may.
@@ -498,17 +498,17 @@ func (w *world) did(rank int, after, before uint32) (map[callgraph.ID]float64, [
 
 // randomComms are MPI_COMM_WORLD, halves, every third rank, and a pair.
 func randomComms(t *rapid.T, ranks int) []Comm {
-	comms := []Comm{{ID: 7, Members: []event.Run{{Stride: 1, Count: uint32(ranks)}}, Size: uint32(ranks)}}
+	comms := []Comm{{ID: 7, Members: []record.Run{{Stride: 1, Count: uint32(ranks)}}, Size: uint32(ranks)}}
 	half := uint32(ranks+1) / 2
 	if half > 1 {
-		comms = append(comms, Comm{ID: 3, Members: []event.Run{{Stride: 1, Count: half}}, Size: half})
+		comms = append(comms, Comm{ID: 3, Members: []record.Run{{Stride: 1, Count: half}}, Size: half})
 	}
 	if n := uint32(ranks+2) / 3; n > 1 { // backwards
-		comms = append(comms, Comm{ID: 11, Members: []event.Run{{First: (n - 1) * 3, Stride: -3, Count: n}}, Size: n})
+		comms = append(comms, Comm{ID: 11, Members: []record.Run{{First: (n - 1) * 3, Stride: -3, Count: n}}, Size: n})
 	}
 	a, b := uint32(rapid.IntRange(0, ranks-1).Draw(t, "a")), uint32(rapid.IntRange(0, ranks-1).Draw(t, "b"))
 	if a != b {
-		comms = append(comms, Comm{ID: 9, Members: []event.Run{{First: a, Count: 1}, {First: b, Count: 1}}, Size: 2})
+		comms = append(comms, Comm{ID: 9, Members: []record.Run{{First: a, Count: 1}, {First: b, Count: 1}}, Size: 2})
 	}
 	return comms
 }
@@ -665,7 +665,7 @@ func TestReplayOnManyRanks(t *testing.T) {
 // Scenarios computed by hand.
 
 func two(t *testing.T, program func(w *world)) Table {
-	w := newWorld(2, []Comm{{ID: 7, Members: []event.Run{{Stride: 1, Count: 2}}, Size: 2}})
+	w := newWorld(2, []Comm{{ID: 7, Members: []record.Run{{Stride: 1, Count: 2}}, Size: 2}})
 	program(w)
 	w.finish()
 	return w.check(t)
@@ -706,7 +706,7 @@ func TestLateSender(t *testing.T) {
 
 // Rank 0 waits for rank 1 because rank 1 has waited for rank 2: the cost is passed on.
 func TestPropagatedDelay(t *testing.T) {
-	w := newWorld(3, []Comm{{ID: 7, Members: []event.Run{{Stride: 1, Count: 3}}, Size: 3}})
+	w := newWorld(3, []Comm{{ID: 7, Members: []record.Run{{Stride: 1, Count: 3}}, Size: 3}})
 	w.compute(2, 100, 6)
 	w.send(2, 1, 0, false, true)
 	w.finishReceive(stream{2, 1, 0}, 0, w.post(2, 1, 0))
@@ -724,7 +724,7 @@ func TestPropagatedDelay(t *testing.T) {
 
 // The same, in time: each rank waits from the beginning until the one above has sent, and there the critical path changes.
 func TestMoments(t *testing.T) {
-	w := newWorld(3, []Comm{{ID: 7, Members: []event.Run{{Stride: 1, Count: 3}}, Size: 3}})
+	w := newWorld(3, []Comm{{ID: 7, Members: []record.Run{{Stride: 1, Count: 3}}, Size: 3}})
 	w.compute(2, 100, 6)
 	w.send(2, 1, 0, false, true)
 	w.finishReceive(stream{2, 1, 0}, 0, w.post(2, 1, 0))
@@ -772,7 +772,7 @@ func TestWrongOrder(t *testing.T) {
 // that use one envelope at once.
 func TestWhatIsMissingIsCounted(t *testing.T) {
 	program := func() *world {
-		w := newWorld(2, []Comm{{ID: 7, Members: []event.Run{{Stride: 1, Count: 2}}, Size: 2}})
+		w := newWorld(2, []Comm{{ID: 7, Members: []record.Run{{Stride: 1, Count: 2}}, Size: 2}})
 		for i := range 10 {
 			w.compute(1, 10, 5)
 			w.send(1, 0, 0, false, true)
@@ -835,7 +835,7 @@ func TestIdealNetworkOfTheBeginning(t *testing.T) {
 func TestManyMessagesBetweenOnePair(t *testing.T) {
 	const n = 100_000
 	table := func() Table {
-		w := newWorld(2, []Comm{{ID: 7, Members: []event.Run{{Stride: 1, Count: 2}}, Size: 2}})
+		w := newWorld(2, []Comm{{ID: 7, Members: []record.Run{{Stride: 1, Count: 2}}, Size: 2}})
 		for i := range n {
 			w.compute(1, 10, 5)
 			w.send(1, 0, 0, false, true)
@@ -899,7 +899,7 @@ func BenchmarkReplay(b *testing.B) {
 // ring is a program in which every rank sends to the next in each step, computes unequally, and reduces.
 func ring(ranks, steps int) []*Rank {
 	var list []*Rank
-	world := Comm{ID: 7, Members: []event.Run{{Stride: 1, Count: uint32(ranks)}}, Size: uint32(ranks)}
+	world := Comm{ID: 7, Members: []record.Run{{Stride: 1, Count: uint32(ranks)}}, Size: uint32(ranks)}
 	for rank := range ranks {
 		r := &Rank{Paths: []callgraph.ID{0, 1, 2, 3, 4, 5}, Comms: []Comm{world}}
 		r.Comms[0].Me = int32(rank)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"marple/analysis"
 	"marple/analysis/compare"
+	"marple/analysis/pipeline"
 	"marple/analysis/report"
 	"marple/analysis/run"
 	"marple/analysis/store"
@@ -109,7 +109,7 @@ func readSide(c *cobra.Command, text string) (compare.Side, error) {
 		}
 	}
 	for _, path := range runPaths(paths) {
-		if err := add(analysis.Open(path)); err != nil {
+		if err := add(pipeline.Open(path)); err != nil {
 			return side, err
 		}
 	}

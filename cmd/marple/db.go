@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"marple/analysis"
 	"marple/analysis/model"
+	"marple/analysis/pipeline"
 	"marple/analysis/report"
 	"marple/analysis/run"
 	"marple/analysis/store"
@@ -166,7 +166,7 @@ func newTrial(path string) (*store.New, error) {
 	if _, err := os.Stat(filepath.Join(path, run.File)); err == nil || !info.IsDir() {
 		return store.FromDirectory(path)
 	}
-	r, err := analysis.Open(path)
+	r, err := pipeline.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -491,7 +491,7 @@ marple fit prints.`,
 				fmt.Fprintf(out, "%-12s %s\n", words.Fit(words.Clean(l[0]), 12), words.Fit(words.Clean(l[1]), 67))
 			}
 		}
-		_, err = fmt.Fprintf(out, "\n%s", analysis.Report(r, where))
+		_, err = fmt.Fprintf(out, "\n%s", pipeline.Report(r, where))
 		return err
 	})
 	return c

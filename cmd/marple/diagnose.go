@@ -14,12 +14,13 @@ import (
 	"github.com/goccy/go-json"
 	"github.com/spf13/cobra"
 
-	"marple/analysis"
 	"marple/analysis/diagnosis"
 	"marple/analysis/knowledge"
+	"marple/analysis/pipeline"
 	"marple/analysis/report"
 	"marple/analysis/run"
 	"marple/analysis/setting"
+	"marple/analysis/trace"
 )
 
 // diagnose is what the flags of `marple diagnose` say.
@@ -91,7 +92,7 @@ Each run is kept. Where the launcher does not pass LD_PRELOAD on, put marple exe
 
 // diagnose diagnoses a stored run.
 func (d *diagnose) diagnose(path string) (*run.Run, *diagnosis.Result, error) {
-	r, err := analysis.Open(path)
+	r, err := pipeline.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -102,7 +103,7 @@ func (d *diagnose) diagnose(path string) (*run.Run, *diagnosis.Result, error) {
 	if filepath.Base(path) == run.File {
 		path = filepath.Dir(path)
 	}
-	result, err := choice.Diagnose(r, analysis.Events(path))
+	result, err := choice.Diagnose(r, trace.Events(path))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"marple/analysis"
+	"marple/analysis/export"
 )
 
 func exportCommand() *cobra.Command {
 	var names []string
 	var table strings.Builder
-	for _, f := range analysis.Formats {
+	for _, f := range export.Formats {
 		names = append(names, f.Name)
 		fmt.Fprintf(&table, "    %-13s %-20s %s\n    %34s opened by %s\n", f.Name, f.File, f.Carries, "", f.Reader)
 	}
@@ -26,7 +26,7 @@ the number of ranks. Characters that a format cannot carry are written as \x1b.`
 	to := c.Flags().String("to", "", "format: "+strings.Join(names, ", "))
 	file := c.Flags().StringP("output", "o", "", "file or directory to write (preset: standard output)")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
-		f := analysis.FormatOf(*to)
+		f := export.FormatOf(*to)
 		switch {
 		case f == nil:
 			return usage("--to: %q: expected one of %s", *to, strings.Join(names, ", "))

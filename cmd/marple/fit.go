@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"marple/analysis"
 	"marple/analysis/formula"
 	"marple/analysis/invocation"
 	"marple/analysis/model"
+	"marple/analysis/pipeline"
 	"marple/analysis/plot"
 	"marple/analysis/report"
 	"marple/analysis/run"
@@ -245,7 +245,7 @@ func (f *fitFlags) read(c *cobra.Command, paths []string) ([]*series.Series, err
 
 // readRun gives what one run has: invocations of components, MPI functions by message size.
 func (f *fitFlags) readRun(path string) ([]*series.Series, error) {
-	r, err := analysis.Open(path)
+	r, err := pipeline.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -271,7 +271,7 @@ func (f *fitFlags) readRun(path string) ([]*series.Series, error) {
 func (f *fitFlags) readRuns(paths []string) ([]*series.Series, error) {
 	var runs []*run.Run
 	for _, path := range paths {
-		r, err := analysis.Open(path)
+		r, err := pipeline.Open(path)
 		if err != nil {
 			return nil, err
 		}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"marple/analysis"
 	"marple/analysis/invocation"
+	"marple/analysis/pipeline"
 	"marple/analysis/report"
 	"marple/analysis/run"
 )
@@ -59,7 +59,7 @@ second to the first is shown. Below stands whether communication rivals computat
 			q.After, q.Number = method, n
 		}
 		q.Method = arguments[1]
-		r, err := analysis.Open(arguments[0])
+		r, err := pipeline.Open(arguments[0])
 		if err != nil {
 			return err
 		}

@@ -9,17 +9,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"marple/analysis"
 	"marple/analysis/diagnosis"
 	"marple/analysis/knowledge"
 	"marple/analysis/model"
 	"marple/analysis/page"
+	"marple/analysis/pipeline"
 	"marple/analysis/plot"
 	"marple/analysis/report"
 	"marple/analysis/run"
 	"marple/analysis/selection"
 	"marple/analysis/selection/prune"
 	"marple/analysis/series"
+	"marple/analysis/trace"
 )
 
 // pageFile is where `marple page` writes if nothing else is said.
@@ -93,7 +94,7 @@ func directoryOf(path string) string {
 
 // load gathers all that is known about a run.
 func (o *pageOptions) load(path string) (*page.Page, error) {
-	r, err := analysis.Open(path)
+	r, err := pipeline.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -106,11 +107,11 @@ func (o *pageOptions) describe(r *run.Run, directory string) (*page.Page, error)
 	if err != nil {
 		return nil, err
 	}
-	if p.Diagnosis, err = choice.Diagnose(r, analysis.Events(directory)); err != nil {
+	if p.Diagnosis, err = choice.Diagnose(r, trace.Events(directory)); err != nil {
 		return nil, err
 	}
 	if o.most > 0 && directory != "" {
-		if err := o.timeline(p, directory); err != nil && !errors.Is(err, analysis.ErrNoLogs) {
+		if err := o.timeline(p, directory); err != nil && !errors.Is(err, trace.ErrNoLogs) {
 			p.Unreadable = err.Error() // all else is known
 		}
 	}
@@ -122,7 +123,7 @@ func (o *pageOptions) describe(r *run.Run, directory string) (*page.Page, error)
 
 // timeline adds what the run's logs tell: the longest events, and an overview of all.
 func (o *pageOptions) timeline(p *page.Page, directory string) error {
-	events, more, err := analysis.Timeline(directory, analysis.Window{Most: o.most, Longest: true})
+	events, more, err := trace.Timeline(directory, trace.Window{Most: o.most, Longest: true})
 	if err != nil {
 		return err
 	}
@@ -130,7 +131,7 @@ func (o *pageOptions) timeline(p *page.Page, directory string) error {
 	for _, e := range events {
 		p.Events = append(p.Events, page.Event{Rank: int(e.Rank), Thread: e.Thread, Start: e.Start, Ns: e.Ns, Name: e.Name, Region: e.Region, Peer: int(e.Peer), Bytes: e.Bytes})
 	}
-	ranks, moments, err := analysis.Moments(directory)
+	ranks, moments, err := trace.Moments(directory)
 	if err != nil {
 		return err
 	}

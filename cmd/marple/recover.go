@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"marple/analysis"
+	"marple/analysis/pipeline"
 )
 
 func recoverCommand() *cobra.Command {
@@ -22,15 +22,15 @@ would have done. Of each rank it says how it ended. Records stay where they are,
 		if err != nil {
 			return err
 		}
-		r, problems, err := analysis.Recover(directory, *wait)
+		r, problems, err := pipeline.Recover(directory, *wait)
 		for _, problem := range problems {
 			fmt.Fprintf(c.ErrOrStderr(), "marple: %v\n", problem)
 		}
 		if err != nil {
 			return err
 		}
-		analysis.Choose(r, os.Getenv("MARPLE_FAMILIES"), directory)
-		if err := r.Write(directory, analysis.Report(r, directory)); err != nil {
+		pipeline.Choose(r, os.Getenv("MARPLE_FAMILIES"), directory)
+		if err := r.Write(directory, pipeline.Report(r, directory)); err != nil {
 			fmt.Fprintf(c.ErrOrStderr(), "marple: the run cannot be kept: %v\n", err)
 		}
 		return printRun(c.OutOrStdout(), r, directory, *as)

@@ -14,9 +14,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
-	"marple/analysis"
 	"marple/analysis/analysistest"
 	"marple/analysis/diagnosis"
+	"marple/analysis/pipeline"
 	"marple/analysis/run"
 	"marple/analysis/selection"
 	"marple/analysis/store/storetest"
@@ -81,7 +81,7 @@ func storeRun(directory string) error {
 		})
 	})
 	diagnosis.Conclude(r)
-	return r.Write(directory, analysis.Report(r, directory))
+	return r.Write(directory, pipeline.Report(r, directory))
 }
 
 // storeValidation keeps runs of the application of N. Trebon's thesis (chapter VI): a driver calls A and B, which take
@@ -115,7 +115,7 @@ func storeValidation(directory string) error {
 		if err := os.Mkdir(path, 0o777); err != nil {
 			return err
 		}
-		if err := r.Write(path, analysis.Report(r, path)); err != nil {
+		if err := r.Write(path, pipeline.Report(r, path)); err != nil {
 			return err
 		}
 		if err := parquet.WriteFile(filepath.Join(path, "invocations.parquet"), records); err != nil {
@@ -158,7 +158,7 @@ func FuzzReadRun(f *testing.F) {
 	f.Add([]byte(`{"schema":1,"ranks":1,"call_graph":[{"children":[null]}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if r, err := run.Decode(data); err == nil {
-			analysis.Report(r, "d")
+			pipeline.Report(r, "d")
 			diagnosis.Find(r)
 		}
 	})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"marple/analysis"
+	"marple/analysis/pipeline"
 	"marple/analysis/report"
 	"marple/analysis/run"
 )
@@ -61,7 +61,7 @@ metrics), here and in the other commands: they are diagnosed as far as profiles 
 			_, err := c.OutOrStdout().Write(run.SchemaJSON())
 			return err
 		}
-		r, err := analysis.Open(arguments[0])
+		r, err := pipeline.Open(arguments[0])
 		if err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func printRun(out io.Writer, r *run.Run, path, as string) error {
 	if filepath.Base(path) == run.File {
 		path = filepath.Dir(path)
 	}
-	_, err := io.WriteString(out, analysis.Report(r, path))
+	_, err := io.WriteString(out, pipeline.Report(r, path))
 	return err
 }
 
@@ -110,7 +110,7 @@ where communication rivals computation.`}
 		if *least < 0 || *least > 100 {
 			return usage("--least: %v: expected a percentage from 0 to 100", *least)
 		}
-		r, err := analysis.Open(arguments[0])
+		r, err := pipeline.Open(arguments[0])
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,8 @@ import (
 	"github.com/goccy/go-json"
 	"github.com/spf13/cobra"
 
-	"marple/analysis"
+	"marple/analysis/export"
+	"marple/analysis/trace"
 	"marple/analysis/words"
 )
 
@@ -24,11 +25,11 @@ func timelineCommand() *cobra.Command {
 		if *from < 0 || *length < 0 || *most < 1 {
 			return usage("--from and --length must not be negative, --most must be positive")
 		}
-		w := analysis.Window{From: int64(*from), Most: *most}
+		w := trace.Window{From: int64(*from), Most: *most}
 		if *length > 0 {
 			w.Until = int64(*from + *length)
 		}
-		events, more, err := analysis.Timeline(arguments[0], w)
+		events, more, err := trace.Timeline(arguments[0], w)
 		if err != nil {
 			return err
 		}
@@ -40,7 +41,7 @@ func timelineCommand() *cobra.Command {
 		case "json":
 			err = json.NewEncoder(out).Encode(events)
 		case "chrome":
-			err = analysis.WriteChrome(out, events)
+			err = export.WriteChrome(out, events)
 		default:
 			fmt.Fprintf(out, "%14s %12s %5s %6s  %-24s %5s %7s %8s\n", "start (s)", "time", "rank", "thread", "call", "peer", "tag", "bytes")
 			for _, e := range events {

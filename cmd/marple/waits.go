@@ -6,7 +6,7 @@ import (
 	"github.com/goccy/go-json"
 	"github.com/spf13/cobra"
 
-	"marple/analysis"
+	"marple/analysis/pipeline"
 	"marple/analysis/report"
 )
 
@@ -19,7 +19,7 @@ func waitsCommand() *cobra.Command {
 		Long: "Prints the wait states of a run: how long ranks waited for each other, in which calls, which paths of the ranks\nthat were waited for caused it, and the critical path. --format json prints the field \"waits\" of run.json."}
 	as := format(c, "text", "json")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
-		r, err := analysis.Open(arguments[0])
+		r, err := pipeline.Open(arguments[0])
 		if err != nil {
 			return err
 		}

@@ -6,8 +6,8 @@ import (
 	"runtime"
 	"time"
 
-	"marple/analysis/event"
 	"marple/analysis/profile"
+	"marple/analysis/record"
 )
 
 // mergeLevels simulates the merge at the end of a large run: every rank's profile is made, encoded, decoded
@@ -48,17 +48,17 @@ func subtree(first, n, ranks, paths int, told func(time.Duration, int, *profile.
 
 // synthetic is a rank that exchanges with its neighbours and spends random times on every path.
 func synthetic(rank, ranks, paths int) *profile.Profile {
-	w := event.NewWriter(rank, ranks)
+	w := record.NewWriter(rank, ranks)
 	random := rand.New(rand.NewPCG(uint64(rank), 1))
-	world := w.Comm(event.Comm{ID: 9, Size: uint32(ranks), Rank: int32(rank)}, "MPI_COMM_WORLD", []event.Run{{Stride: 1, Count: uint32(ranks)}})
+	world := w.Comm(record.Comm{ID: 9, Size: uint32(ranks), Rank: int32(rank)}, "MPI_COMM_WORLD", []record.Run{{Stride: 1, Count: uint32(ranks)}})
 	module := w.Module("/opt/app", []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20})
 	t := w.Thread(0, true)
 	now := uint64(0)
 	// A frame, an MPI call below it and the gap before it are three paths.
 	for i := range paths / 3 {
 		now += random.Uint64N(1_000_000)
-		site := w.Node(event.Node{Kind: event.NodeFrame, Key: uint64(4096 + 16*i), Name: module})
-		c := event.Call{Path: w.MPI(site, "MPI_Send", event.OpSend, 0), Start: now, Duration: random.Uint64N(100_000), Comm: world,
+		site := w.Node(record.Node{Kind: record.NodeFrame, Key: uint64(4096 + 16*i), Name: module})
+		c := record.Call{Path: w.MPI(site, "MPI_Send", record.OpSend, 0), Start: now, Duration: random.Uint64N(100_000), Comm: world,
 			Peer: int32((rank + 1 + i%26) % ranks), Out: 8192}
 		t.Call(c)
 		now += c.Duration

@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"marple/analysis"
-	"marple/analysis/event"
+	"marple/analysis/pipeline"
+	"marple/analysis/record"
 	"marple/analysis/run"
 )
 
@@ -209,12 +209,12 @@ func (m *library) hung(t *testing.T, n int, ready func(r *run.Run) bool, program
 	job := start(t, m.launch(n, append([]string{artifact(t, "marple"), "exec", "--out", directory}, program...)...))
 	require.Eventually(t, func() bool {
 		var err error
-		r, _, err = analysis.Recover(directory, 0)
+		r, _, err = pipeline.Recover(directory, 0)
 		return err == nil && ready(r)
 	}, time.Minute, 100*time.Millisecond)
 	_ = syscall.Kill(-job.Process.Pid, syscall.SIGTERM)
 	_ = job.Wait()
-	return r, analysis.Report(r, directory)
+	return r, pipeline.Report(r, directory)
 }
 
 // A run that hangs: each rank is told in which call it is, of whom, since when and from where.
@@ -226,7 +226,7 @@ func TestStuckCalls(t *testing.T) {
 		assert.Equal(t, []int{1}, r.Stuck[0].WaitsFor)
 		assert.Equal(t, "MPI_Recv", r.Stuck[1].Call)
 		assert.Equal(t, "deadlock.c:31 in main", r.Stuck[1].Site)
-		assert.EqualValues(t, event.Any, r.Stuck[1].Peer)
+		assert.EqualValues(t, record.Any, r.Stuck[1].Peer)
 		assert.Equal(t, []int{0}, r.Stuck[1].WaitsFor)
 		assert.Positive(t, r.Stuck[1].SinceNs)
 		assert.True(t, r.Stuck[0].Deadlock && r.Stuck[1].Deadlock)

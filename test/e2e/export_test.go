@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"marple/analysis"
+	"marple/analysis/export"
+	"marple/analysis/pipeline"
 	"marple/analysis/run"
 )
 
@@ -30,7 +31,7 @@ func TestExports(t *testing.T) {
 		require.Zero(t, got.code, got.stderr)
 		r, err := run.Read(filepath.Join(directory, "run"))
 		require.NoError(t, err)
-		for _, f := range analysis.Formats {
+		for _, f := range export.Formats {
 			if f.Several() {
 				continue
 			}
@@ -42,7 +43,7 @@ func TestExports(t *testing.T) {
 		require.Zero(t, got.code, got.stderr)
 		assert.Regexp(t, `(?m) MPI_Allreduce$`, got.stdout)
 
-		again, err := analysis.Open(filepath.Join(directory, "tau"))
+		again, err := pipeline.Open(filepath.Join(directory, "tau"))
 		require.NoError(t, err)
 		assert.Equal(t, r.Core, again.Core)
 		assert.Equal(t, r.Efficiency.Parallel, again.Efficiency.Parallel)

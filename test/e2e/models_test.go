@@ -14,11 +14,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"marple/analysis"
 	"marple/analysis/diagnosis"
-	"marple/analysis/event"
 	"marple/analysis/knowledge"
+	"marple/analysis/record"
 	"marple/analysis/run"
+	"marple/analysis/trace"
 )
 
 // A design is what a program must be recognized as, and how it is run on real libraries: ranks and the length of its
@@ -103,7 +103,7 @@ func diagnosed(t *testing.T, mpi *library, ranks int, line ...string) modelRun {
 	r := readRun(t, directory)
 	choice, err := diagnosis.Choose(r, knowledge.Library{})
 	require.NoError(t, err)
-	result, err := choice.Diagnose(r, analysis.Events(directory))
+	result, err := choice.Diagnose(r, trace.Events(directory))
 	require.NoError(t, err)
 	m := ideal.FindStringSubmatch(end.stdout)
 	require.NotNil(t, m, end.stdout)
@@ -115,7 +115,7 @@ func diagnosed(t *testing.T, mpi *library, ranks int, line ...string) modelRun {
 func elapsed(r *run.Run) float64 {
 	in := map[int32]uint64{}
 	r.Root().Walk(func(n *run.Node, _ int) bool {
-		if n.Op == event.OpFinalize.String() {
+		if n.Op == record.OpFinalize.String() {
 			for _, one := range n.PerRank {
 				in[one.Rank] += one.Exclusive
 			}

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"marple/analysis"
 	"marple/analysis/run"
+	"marple/analysis/trace"
 )
 
 var lateness = []string{"late-sender", "late-sender-wait", "late-sender-probe", "late-receiver", "barrier", "allreduce", "iallreduce",
@@ -154,7 +154,7 @@ func TestTrace(t *testing.T) {
 	require.NotNil(t, r.Waits)
 	got = command{directory: directory}.run(t, artifact(t, "marple"), "timeline", "run", "--format", "json", "--most", "10000000")
 	require.Zero(t, got.code, got.stderr)
-	var events []analysis.TimelineEvent
+	var events []trace.TimelineEvent
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &events))
 	calls := map[string]uint64{}
 	for _, e := range events {

@@ -1,7 +1,7 @@
-// Package analysis is the road from what the ranks have measured to what a person reads. The packages
-// below it are its stages, in the order event, callgraph, profile, run, diagnosis, report; each uses only
-// those before it.
-package analysis
+// Package pipeline joins the stages: from what all ranks have measured, or have left behind, to a run with its findings.
+//
+// MPI_Finalize and the commands call the same functions.
+package pipeline
 
 import (
 	"fmt"

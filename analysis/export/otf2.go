@@ -1,4 +1,4 @@
-package analysis
+package export
 
 import (
 	"bufio"
@@ -13,8 +13,9 @@ import (
 	"slices"
 	"strings"
 
-	"marple/analysis/event"
+	"marple/analysis/record"
 	"marple/analysis/run"
+	"marple/analysis/trace"
 	"marple/analysis/words"
 )
 
@@ -82,7 +83,7 @@ type otf2Region struct {
 type otf2Comm struct {
 	number  int
 	name    string
-	members []event.Run
+	members []record.Run
 	size    uint32
 }
 
@@ -92,16 +93,16 @@ type otf2Thread struct{ rank, thread int }
 func (t otf2Thread) location(ranks int) int { return t.thread*ranks + t.rank }
 
 func (o *otf2) write(directory string) error {
-	list, err := logsOf(directory)
+	list, err := trace.Ranks(directory)
 	if err != nil {
 		return err
 	}
 	for _, k := range list {
-		err := k.threads(func(p *event.Process, thread int, log io.ReaderAt) error {
+		err := k.Threads(func(p *record.Process, thread int, log io.ReaderAt) error {
 			if int(p.Header().Rank) >= o.r.Ranks {
 				return fmt.Errorf("rank %d of a run with %d", p.Header().Rank, o.r.Ranks)
 			}
-			return o.events(p, log, thread, k.at)
+			return o.events(p, log, thread, k.At)
 		})
 		if err != nil {
 			return err
@@ -131,13 +132,13 @@ func (o *otf2) region(name string, mpi bool) int64 {
 }
 
 // comm is the number of a communicator with members that are known, or nil.
-func (o *otf2) comm(p *event.Process, raw uint16) *otf2Comm {
+func (o *otf2) comm(p *record.Process, raw uint16) *otf2Comm {
 	comms := p.Comms()
 	if raw == 0 || int(raw) >= len(comms) {
 		return nil
 	}
 	c := &comms[raw]
-	if c.Flags&event.CommInter != 0 || c.Flags&event.CommMembers == 0 {
+	if c.Flags&record.CommInter != 0 || c.Flags&record.CommMembers == 0 {
 		return nil
 	}
 	key := fmt.Sprint(c.ID, p.Members(c)) // all ranks have a communicator of themselves, and no two the same
@@ -164,7 +165,7 @@ type otf2Call struct {
 }
 
 // events writes those of a thread.
-func (o *otf2) events(p *event.Process, log io.ReaderAt, thread int, clock func(tick uint64) int64) error {
+func (o *otf2) events(p *record.Process, log io.ReaderAt, thread int, clock func(tick uint64) int64) error {
 	place := otf2Thread{int(p.Header().Rank), thread}
 	o.threads = append(o.threads, place)
 	o.line('l', int64(place.location(o.r.Ranks)))
@@ -185,7 +186,7 @@ func (o *otf2) events(p *event.Process, log io.ReaderAt, thread int, clock func(
 		}
 		return c
 	}
-	message := func(kind byte, time int64, e *event.Logged) {
+	message := func(kind byte, time int64, e *record.Logged) {
 		c := comm(e.Comm)
 		if c != nil && e.Peer >= 0 && uint32(e.Peer) < c.size && e.Tag >= 0 {
 			o.line(kind, time, int64(e.Peer), int64(c.number), int64(e.Tag), int64(e.Bytes))
@@ -202,53 +203,53 @@ func (o *otf2) events(p *event.Process, log io.ReaderAt, thread int, clock func(
 		o.line('L', last, call.region)
 		call = otf2Call{}
 	}
-	err := event.EachIn(log, func(e *event.Logged) bool {
+	err := record.EachIn(log, func(e *record.Logged) bool {
 		switch e.Kind {
-		case event.LogCall, event.LogEnter, event.LogExit, event.LogBegin:
+		case record.LogCall, record.LogEnter, record.LogExit, record.LogBegin:
 			finish()
 		}
-		var n event.Node
+		var n record.Node
 		if int(e.Path) < len(nodes) {
 			n = nodes[e.Path]
 		}
 		switch e.Kind {
-		case event.LogEnter:
+		case record.LogEnter:
 			regions = append(regions, o.region(otf2Name(p, n), false))
 			o.line('E', at(e.Start), regions[len(regions)-1])
-		case event.LogExit:
+		case record.LogExit:
 			if depth := len(regions); depth > 0 {
 				o.line('L', at(e.Start), regions[depth-1])
 				regions = regions[:depth-1]
 			}
-		case event.LogCall:
+		case record.LogCall:
 			name := p.String(n.Name)
 			start := at(e.Start)
 			call = otf2Call{open: true, end: clock(e.Start + e.Duration), region: o.region(name, true)}
 			o.line('E', start, call.region)
 			operation, listed := otf2Operations[strings.TrimSuffix(strings.TrimPrefix(name, "MPI_"), "_c")]
 			switch c := comm(e.Comm); {
-			case e.Failed() || n.Flags&event.Persistent != 0:
+			case e.Failed() || n.Flags&record.Persistent != 0:
 			case e.Collective() && listed && c != nil && !e.Started():
 				root := int64(undefined)
-				if (n.Op == event.OpOneToN || n.Op == event.OpNToOne) && e.Peer >= 0 {
+				if (n.Op == record.OpOneToN || n.Op == record.OpNToOne) && e.Peer >= 0 {
 					root = int64(e.Peer)
 				}
 				o.line('C', start)
 				call.collective = []int64{operation, int64(c.number), root, int64(e.Bytes), int64(max(e.Tag, 0))}
 			case n.Op.Sends():
 				message('S', start, e)
-			case n.Op == event.OpRecv && (!e.Started() || e.Finished()):
+			case n.Op == record.OpRecv && (!e.Started() || e.Finished()):
 				last = max(last, call.end)
 				message('R', last, e)
 			}
-		case event.LogReceived:
+		case record.LogReceived:
 			last = max(last, call.end)
 			message('R', last, e)
-		case event.LogPosted:
+		case record.LogPosted:
 			if !e.Brings() && !e.Collective() {
 				message('S', last, e)
 			}
-		case event.LogCompleted:
+		case record.LogCompleted:
 			if e.Brings() && !e.Cancelled() {
 				last = max(last, call.end)
 				message('R', last, e)
@@ -266,11 +267,11 @@ func (o *otf2) events(p *event.Process, log io.ReaderAt, thread int, clock func(
 }
 
 // otf2Name is that of a region, a phase, or a component's method.
-func otf2Name(p *event.Process, n event.Node) string {
+func otf2Name(p *record.Process, n record.Node) string {
 	switch n.Kind {
-	case event.NodeComponent:
+	case record.NodeComponent:
 		return words.Method(p.String(uint32(n.Key)), p.String(uint32(n.Key>>32)), p.String(n.Name))
-	case event.NodePhase:
+	case record.NodePhase:
 		return fmt.Sprintf("phase %d", int64(n.Key))
 	}
 	return p.String(n.Name)

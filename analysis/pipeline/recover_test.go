@@ -1,9 +1,7 @@
-package analysis
+package pipeline
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,9 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"marple/analysis/analysistest"
-	"marple/analysis/event"
-	"marple/analysis/names"
-	"marple/analysis/profile"
+	"marple/analysis/record"
 	"marple/analysis/run"
 )
 
@@ -32,13 +28,9 @@ func runDirectory(t *testing.T, files [][]byte) string {
 	directory := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(directory, run.RawDir), 0o777))
 	for i, data := range files {
-		require.NoError(t, os.WriteFile(rankFile(directory, i), data, 0o666))
+		require.NoError(t, os.WriteFile(analysistest.RankFile(directory, i), data, 0o666))
 	}
 	return directory
-}
-
-func rankFile(directory string, rank int) string {
-	return filepath.Join(directory, run.RawDir, fmt.Sprintf("rank-%06d.mrl", rank))
 }
 
 func sends(r *run.Run) run.Function {
@@ -68,7 +60,7 @@ func TestRecover(t *testing.T) {
 
 // What is wrong with a file is said; what is right in it, and in the others, is kept.
 func TestRecoverDamage(t *testing.T) {
-	inUse := event.TablesSize + event.Extent(analysistest.Files(1, 4, script)[0][event.TablesSize:])
+	inUse := record.TablesSize + record.Extent(analysistest.Files(1, 4, script)[0][record.TablesSize:])
 	for name, c := range map[string]struct {
 		spoil   func(data []byte) []byte
 		problem string
@@ -77,8 +69,8 @@ func TestRecoverDamage(t *testing.T) {
 		"empty":              {func([]byte) []byte { return nil }, "0 bytes; a record file has at least", 0},
 		"foreign":            {func(d []byte) []byte { return bytes.Repeat([]byte("\x7fELF"), len(d)/4) }, "not a record file", 0},
 		"another version":    {func(d []byte) []byte { d[8] = 77; return d }, "version 77 of record files", 0},
-		"cut in the tables":  {func(d []byte) []byte { return d[:event.TablesSize-1] }, "a record file has at least", 0},
-		"cut in the ring":    {func(d []byte) []byte { return d[:event.TablesSize+event.HotSize+100] }, "cut off after", 0},
+		"cut in the tables":  {func(d []byte) []byte { return d[:record.TablesSize-1] }, "a record file has at least", 0},
+		"cut in the ring":    {func(d []byte) []byte { return d[:record.TablesSize+record.HotSize+100] }, "cut off after", 0},
 		"cut after its data": {func(d []byte) []byte { return d[:inUse] }, "", calls},
 		"cut in its data":    {func(d []byte) []byte { return d[:inUse-1] }, "cut off after", calls},
 		"of a rank twice": {func([]byte) []byte { return analysistest.Files(1, 4, script)[0] },
@@ -96,7 +88,7 @@ func TestRecoverDamage(t *testing.T) {
 				return
 			}
 			require.Len(t, problems, 1)
-			assert.ErrorContains(t, problems[0], rankFile(directory, 1)+": ")
+			assert.ErrorContains(t, problems[0], analysistest.RankFile(directory, 1)+": ")
 			assert.ErrorContains(t, problems[0], c.problem)
 		})
 	}
@@ -108,12 +100,12 @@ func TestRecoverNothing(t *testing.T) {
 		error   string
 	}{
 		"no directory": {func(d string) { os.RemoveAll(d) }, "no record files"},
-		"no files":     {func(d string) { os.Remove(rankFile(d, 0)) }, "no record files"},
+		"no files":     {func(d string) { os.Remove(analysistest.RankFile(d, 0)) }, "no record files"},
 		"complete": {func(d string) {
-			os.Remove(rankFile(d, 0))
+			os.Remove(analysistest.RankFile(d, 0))
 			os.WriteFile(filepath.Join(d, run.File), nil, 0o666)
 		}, "the run is complete; print it with: marple report"},
-		"only damaged files": {func(d string) { os.Truncate(rankFile(d, 0), 5) }, "no record file can be read"},
+		"only damaged files": {func(d string) { os.Truncate(analysistest.RankFile(d, 0), 5) }, "no record file can be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			directory := runDirectory(t, analysistest.Files(1, 4, script))
@@ -136,21 +128,4 @@ func TestRecoverWhatWasMerged(t *testing.T) {
 
 	Tidy(directory)
 	assert.NoDirExists(t, filepath.Join(directory, run.RawDir))
-}
-
-// Whatever stands in a file, reading it ends, with an answer.
-func FuzzRecover(f *testing.F) {
-	whole := analysistest.Files(1, 4, script)[0]
-	f.Add(uint32(0), []byte("x"), uint32(0))
-	f.Add(uint32(event.TablesSize), []byte{255, 255, 255, 255, 255, 255, 255, 255}, uint32(3))
-	f.Add(uint32(event.HeaderSize), bytes.Repeat([]byte{254}, 1<<16), uint32(0))
-	f.Fuzz(func(t *testing.T, at uint32, with []byte, cut uint32) {
-		data := bytes.Clone(whole)
-		copy(data[int(at)%len(data):], with)
-		data = data[:len(data)-int(cut)%len(data)]
-		p, _ := readRecords(bytes.NewReader(data), int64(len(data)), func(p *event.Process, thread int) { p.Keep(thread, filepath.Join(t.TempDir(), "none")) }, func(int) (spillFile, error) { return nil, errors.New("none") })
-		if p != nil {
-			Conclude(profile.FromProcess(p, nil), names.Host)
-		}
-	})
 }

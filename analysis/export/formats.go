@@ -1,4 +1,4 @@
-package analysis
+package export
 
 import (
 	"fmt"
@@ -6,9 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"marple/analysis/export"
+	"marple/analysis/pipeline"
 	"marple/analysis/run"
 	"marple/analysis/tauprofile"
+	"marple/analysis/trace"
 )
 
 // Format is one that runs can be exported to. It is written by one of the functions: of one run; of several;
@@ -20,21 +21,21 @@ type Format struct {
 
 	one       func(io.Writer, *run.Run) error
 	several   func(io.Writer, []*run.Run) error
-	timeline  func(io.Writer, []TimelineEvent) error
+	timeline  func(io.Writer, []trace.TimelineEvent) error
 	directory func(r *run.Run, from, to string) error
 }
 
 // Formats are all there are.
 var Formats = []Format{
-	{Name: "pprof", File: "run.pb.gz", Reader: "go tool pprof", Carries: "time and calls by call path with lines; the rank is a label", one: export.Pprof},
-	{Name: "speedscope", File: "run.speedscope.json", Reader: "speedscope.app", Carries: "time by call path, a profile per rank", one: export.Speedscope},
+	{Name: "pprof", File: "run.pb.gz", Reader: "go tool pprof", Carries: "time and calls by call path with lines; the rank is a label", one: Pprof},
+	{Name: "speedscope", File: "run.speedscope.json", Reader: "speedscope.app", Carries: "time by call path, a profile per rank", one: Speedscope},
 	{Name: "chrome", File: "run.trace.json", Reader: "Perfetto, chrome://tracing", Carries: "MPI calls and regions one by one, of a run with --trace", timeline: WriteChrome},
-	{Name: "caliper", File: "run.json", Reader: "hatchet, thicket", Carries: "time and calls by call path and rank", one: export.Caliper},
-	{Name: "hatchet", File: "run.json", Reader: "hatchet, thicket (from_literal)", Carries: "time and calls by call path, of all ranks", one: export.Hatchet},
-	{Name: "extrap", File: "runs.txt", Reader: "Extra-P", Carries: "time and visits per rank by call path, of runs that differ in parameters", several: export.ExtraPText},
-	{Name: "extrap-jsonl", File: "runs.jsonl", Reader: "Extra-P", Carries: "the same", several: export.ExtraPLines},
-	{Name: "cube", File: "run.cubex", Reader: "Cube, Extra-P", Carries: "time and visits by call path and rank", one: export.Cube},
-	{Name: "csv", File: "run.csv", Reader: "spreadsheets, R, pandas", Carries: "time and calls by call path and rank", one: export.CSV},
+	{Name: "caliper", File: "run.json", Reader: "hatchet, thicket", Carries: "time and calls by call path and rank", one: Caliper},
+	{Name: "hatchet", File: "run.json", Reader: "hatchet, thicket (from_literal)", Carries: "time and calls by call path, of all ranks", one: Hatchet},
+	{Name: "extrap", File: "runs.txt", Reader: "Extra-P", Carries: "time and visits per rank by call path, of runs that differ in parameters", several: ExtraPText},
+	{Name: "extrap-jsonl", File: "runs.jsonl", Reader: "Extra-P", Carries: "the same", several: ExtraPLines},
+	{Name: "cube", File: "run.cubex", Reader: "Cube, Extra-P", Carries: "time and visits by call path and rank", one: Cube},
+	{Name: "csv", File: "run.csv", Reader: "spreadsheets, R, pandas", Carries: "time and calls by call path and rank", one: CSV},
 	{Name: "tau", File: "a directory", Reader: "pprof, ParaProf, hatchet", Carries: "time, calls and counters by call path and rank; messages between ranks", directory: writeTAU},
 	{Name: "otf2", File: "a directory", Reader: "Vampir, Scalasca, otf2-print", Carries: "events of a run with --trace: MPI calls, regions, messages, collective operations", directory: writeOTF2},
 }
@@ -69,7 +70,7 @@ const mostExported = 10_000_000
 // is missing from it.
 func (f *Format) Export(w io.Writer, to string, paths ...string) (note string, err error) {
 	var runs []*run.Run
-	var events []TimelineEvent
+	var events []trace.TimelineEvent
 	for _, path := range paths {
 		if f.timeline != nil {
 			directory := path
@@ -77,7 +78,7 @@ func (f *Format) Export(w io.Writer, to string, paths ...string) (note string, e
 				directory = filepath.Dir(path)
 			}
 			var more int
-			if events, more, err = Timeline(directory, Window{Most: mostExported}); err != nil {
+			if events, more, err = trace.Timeline(directory, trace.Window{Most: mostExported}); err != nil {
 				return "", err
 			}
 			if more > 0 {
@@ -85,7 +86,7 @@ func (f *Format) Export(w io.Writer, to string, paths ...string) (note string, e
 			}
 			continue
 		}
-		r, err := Open(path)
+		r, err := pipeline.Open(path)
 		if err != nil {
 			return "", err
 		}

@@ -1,4 +1,4 @@
-package analysis
+package trace
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 
 	"marple/analysis/callgraph"
 	"marple/analysis/diagnosis"
-	"marple/analysis/event"
+	"marple/analysis/record"
 	"marple/analysis/run"
 )
 
@@ -38,7 +38,7 @@ type logs struct {
 	files  map[int]string // record files by rank
 	number map[callgraph.ID]uint32
 	ids    []string
-	p      *event.Process // being replayed
+	p      *record.Process // being replayed
 }
 
 // Node is the ID of a call path in the run.
@@ -66,15 +66,15 @@ func (e *logs) Replay(rank int, visit func(*diagnosis.Event)) (begin, end uint64
 	if e.p, err = readTables(path); err != nil {
 		return 0, 0, err
 	}
-	log, err := event.ResumeLog(path, 0, e.p.Nodes()) // the first thread to call anything
+	log, err := record.ResumeLog(path, 0, e.p.Nodes()) // the first thread to call anything
 	if err != nil {
-		return 0, 0, fmt.Errorf("%s: %w", event.LogName(path, 0), err)
+		return 0, 0, fmt.Errorf("%s: %w", record.LogName(path, 0), err)
 	}
 	if ended, _ := log.Ended(); ended {
-		return 0, 0, fmt.Errorf("%s: the log does not go to the end", event.LogName(path, 0))
+		return 0, 0, fmt.Errorf("%s: the log does not go to the end", record.LogName(path, 0))
 	}
-	r := replay{e: e, visit: visit, from: event.Edge(e.p.Header().BegunIn), places: callgraph.PlacesOf(e.p), clock: callgraph.ClockOf(e.p.Header()),
-		calls: make([]uint32, len(e.p.Nodes())), gaps: map[[2]event.Edge]uint32{}, last: e.p.Header().BeginTick}
+	r := replay{e: e, visit: visit, from: record.Edge(e.p.Header().BegunIn), places: callgraph.PlacesOf(e.p), clock: callgraph.ClockOf(e.p.Header()),
+		calls: make([]uint32, len(e.p.Nodes())), gaps: map[[2]record.Edge]uint32{}, last: e.p.Header().BeginTick}
 	if err := log.Each(r.logged); err != nil {
 		return 0, 0, err
 	}
@@ -89,8 +89,8 @@ type replay struct {
 	places *callgraph.Places
 	clock  callgraph.Clock
 	calls  []uint32 // number of a node's call path + 1
-	gaps   map[[2]event.Edge]uint32
-	from   event.Edge
+	gaps   map[[2]record.Edge]uint32
+	from   record.Edge
 	last   uint64 // tick at which the last event ended
 	event  diagnosis.Event
 }
@@ -106,19 +106,19 @@ func (e *logs) numbered(id callgraph.ID) uint32 {
 	return n
 }
 
-func (r *replay) logged(x *event.Logged) bool {
-	to := event.Edge(x.Path)
+func (r *replay) logged(x *record.Logged) bool {
+	to := record.Edge(x.Path)
 	switch x.Kind {
-	case event.LogEnter:
-		to = event.AtEnter(x.Path)
-	case event.LogExit:
-		to = event.AtExit(x.Path)
-	case event.LogCall:
+	case record.LogEnter:
+		to = record.AtEnter(x.Path)
+	case record.LogExit:
+		to = record.AtExit(x.Path)
+	case record.LogCall:
 	default:
 		return true
 	}
 	if x.Start > r.last {
-		between := [2]event.Edge{r.from, to}
+		between := [2]record.Edge{r.from, to}
 		n, ok := r.gaps[between]
 		if !ok {
 			n = r.e.numbered(r.places.Gap(r.from, to))
@@ -127,7 +127,7 @@ func (r *replay) logged(x *event.Logged) bool {
 		r.tell(diagnosis.Event{Path: n, Peer: -1, Tag: -1}, r.last, x.Start)
 	}
 	r.from, r.last = to, x.Start
-	if x.Kind != event.LogCall || int(x.Path) >= len(r.calls) {
+	if x.Kind != record.LogCall || int(x.Path) >= len(r.calls) {
 		return true
 	}
 	r.last = x.Start + x.Duration

@@ -1,4 +1,4 @@
-// Package event is the first stage of analysis: it knows the records that measurement leaves behind
+// Package record is the first stage of analysis: it knows the records that measurement leaves behind
 // and aggregates them.
 //
 // It uses the standard library only. It works on memory it is given, whether that is shared with a
@@ -6,7 +6,7 @@
 //
 // Invariant: aggregating is a pure function of the records, and is atomic: killed at any moment, a later
 // reader finds every committed record counted exactly once (see Aggregator).
-package event
+package record
 
 import "unsafe"
 

@@ -1,9 +1,11 @@
-package analysis
+package export
 
 import (
 	"io"
 
 	"github.com/goccy/go-json"
+
+	"marple/analysis/trace"
 )
 
 // chromeEvent is an event of the Trace Event Format: complete (X), or metadata (M). Times are microseconds.
@@ -18,7 +20,7 @@ type chromeEvent struct {
 }
 
 // WriteChrome writes events for chrome://tracing and Perfetto, with a process per rank.
-func WriteChrome(w io.Writer, events []TimelineEvent) error {
+func WriteChrome(w io.Writer, events []trace.TimelineEvent) error {
 	list := []chromeEvent{}
 	for _, e := range events {
 		x := chromeEvent{Name: e.Name, Phase: "X", Start: float64(e.Start) / 1000, Duration: float64(e.Ns) / 1000, Process: e.Rank, Thread: e.Thread}

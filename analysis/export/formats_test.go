@@ -1,4 +1,4 @@
-package analysis
+package export
 
 import (
 	"bytes"
@@ -10,11 +10,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"marple/analysis/analysistest"
 )
 
 // The table in the README is that of the command.
 func TestReadmeHasAllFormats(t *testing.T) {
-	text, err := os.ReadFile("../README.md")
+	text, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
 	var rows []string
 	for _, f := range Formats {
@@ -26,7 +28,8 @@ func TestReadmeHasAllFormats(t *testing.T) {
 
 func TestChromeTrace(t *testing.T) {
 	var b bytes.Buffer
-	directory := withLogs(t)
+	directory := t.TempDir()
+	require.NoError(t, analysistest.KeepIn(directory, 2, analysistest.Sends))
 	_, err := FormatOf("chrome").Export(&b, "", directory)
 	require.NoError(t, err)
 	var trace struct {
@@ -39,7 +42,7 @@ func TestChromeTrace(t *testing.T) {
 		}
 	}
 	require.NoError(t, json.Unmarshal(b.Bytes(), &trace))
-	require.Len(t, trace.TraceEvents, 12)
+	require.Len(t, trace.TraceEvents, 14)
 	e := trace.TraceEvents[3]
 	assert.Equal(t, "MPI_Send X 0.01 0.005 1 map[bytes:100 peer:0 tag:7]", fmt.Sprint(e.Name, " ", e.Phase, " ", e.TS, e.Dur, e.PID, e.Args))
 }

@@ -1,0 +1,119 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"marple/analysis/invocation"
+	"marple/analysis/names"
+	"marple/analysis/profile"
+	"marple/analysis/run"
+	"marple/analysis/trace"
+)
+
+// mergedFile holds what all ranks had gathered at rank 0, from then until the run is stored.
+const mergedFile = "merged"
+
+// Keep stores a merged profile in a run directory, for Recover. The ranks' record files are not needed
+// any more.
+func Keep(p *profile.Profile, directory string) error {
+	return run.WriteFile(filepath.Join(directory, run.RawDir, mergedFile), profile.Encode(p))
+}
+
+// Tidy removes what was kept for Recover, once the run is stored.
+func Tidy(directory string) {
+	raw := filepath.Join(directory, run.RawDir)
+	os.Remove(filepath.Join(raw, mergedFile))
+	os.Remove(raw) // only if the ranks' record files are not kept
+}
+
+// Recover makes a run of what was left in a run directory by ranks that did not get to the end of
+// MPI_Finalize. Ranks that still run are waited for so long; after that they count as far as they got. Problems
+// are files that could not be read, or only in part; the error is set when nothing could.
+func Recover(directory string, wait time.Duration) (r *run.Run, problems []error, err error) {
+	raw := filepath.Join(directory, run.RawDir)
+	if data, err := os.ReadFile(filepath.Join(raw, mergedFile)); err == nil {
+		if p, err := profile.Decode(data); err == nil {
+			r, problem := Conclude(p, names.Host), error(nil)
+			sources, err := invocation.Load(directory)
+			if err := errors.Join(err, KeepInvocations(r, directory, sources)); err != nil {
+				problem = fmt.Errorf("%s: %w", run.InvocationsFile, err)
+			}
+			return r, collect(problem), nil
+		}
+		problems = append(problems, fmt.Errorf("%s: damaged", filepath.Join(raw, mergedFile)))
+	}
+	files, err := filepath.Glob(filepath.Join(raw, "*.mrl"))
+	if err != nil {
+		return nil, nil, err
+	}
+	slices.Sort(files)
+	if len(files) == 0 {
+		if _, err := os.Stat(filepath.Join(directory, run.File)); err == nil {
+			return nil, nil, fmt.Errorf("%s: the run is complete; print it with: marple report %s", directory, directory)
+		}
+		return nil, problems, fmt.Errorf("%s: no record files in %s", directory, run.RawDir)
+	}
+	for until := time.Now().Add(wait); time.Now().Before(until) && slices.ContainsFunc(files, trace.Running); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	// Pairwise, like the ranks themselves: the k-th merge of a chain would cost as much as all before it.
+	var level []*profile.Profile
+	var sources []*invocation.Source
+	seen := map[int32]string{}
+	logs := &trace.Logs{}
+	for _, file := range files {
+		p, left, err := trace.Read(file)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", file, err))
+		}
+		if p == nil {
+			continue
+		}
+		if other, twice := seen[p.Header().Rank]; twice {
+			problems = append(problems, fmt.Errorf("%s: left out: %s is of the same rank", file, other))
+			continue
+		}
+		seen[p.Header().Rank] = file
+		level = append(level, profile.FromProcess(p, left.Logs))
+		if err := logs.Add(p, left.Logs); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", file, err))
+		}
+		if left.Invocations != nil {
+			sources = append(sources, left.Invocations)
+		}
+	}
+	if len(level) == 0 {
+		return nil, problems, fmt.Errorf("%s: no record file can be read", directory)
+	}
+	for len(level) > 1 {
+		var next []*profile.Profile
+		for i := 0; i < len(level); i += 2 {
+			if i+1 < len(level) {
+				level[i] = profile.Merge(level[i], level[i+1])
+			}
+			next = append(next, level[i])
+		}
+		level = next
+	}
+	if err := logs.Replay(level[0]); err != nil {
+		problems = append(problems, err)
+	}
+	r = Conclude(level[0], names.Host)
+	if err := KeepInvocations(r, directory, sources); err != nil {
+		problems = append(problems, fmt.Errorf("%s: %w", run.InvocationsFile, err))
+	}
+	return r, problems, nil
+}
+
+// collect makes a list of an error, if it is one.
+func collect(err error) []error {
+	if err == nil {
+		return nil
+	}
+	return []error{err}
+}
