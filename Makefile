@@ -3,7 +3,8 @@
 #   make build   fill build/: marple, libmarple.so, libmarple-core.so
 #   make demo    build, run a small MPI program under Marple, show its report
 #   make test    everything a contributor runs; installs what is missing through apt where it can
-#   make test-long   the same with larger numbers, and all fuzzing: hours
+#   make judge   what depends on how fast the machine is and what else it does: a table of right and wrong
+#   make test-long   the tests with larger numbers, and all fuzzing: hours; PART= for some of it, see test/long.sh
 #   make lint    formatting, vet, staticcheck, who may use whom, C warnings
 #   make install PREFIX=/opt/marple   put it where it stays, or can be moved as a whole; DESTDIR= for packagers
 #   make bench   what measuring costs, side by side with running bare
@@ -31,7 +32,7 @@ GO_SOURCES := $(shell find analysis bridge cmd -type f -not -name '*_test.go' -n
 GO_C       := cshim/core.h
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
-.PHONY: build mock demo test test-go test-long lint bench schema install clean
+.PHONY: build mock demo test test-go judge test-long lint bench schema install clean
 
 # The writer of OTF2 traces, where that format's library is installed.
 OTF2 := $(shell printf '\043include <otf2/otf2.h>\n' | $(CC) -E -xc - >/dev/null 2>&1 && echo $(BUILD)/marple-otf2)
@@ -95,16 +96,20 @@ test:
 	@$(MAKE) --no-print-directory lint build mock
 	@$(MAKE) --no-print-directory test-go
 
-# Packages run one after the other: the end-to-end tests want the cores for their ranks.
+# Nothing here may depend on how fast the machine is: the time limit is there to end what hangs.
+SUITE := go run ./test/suite
+RACE  := event callgraph waitstate profile run diagnosis report symbol
 test-go:
-	go test -p 1 -timeout 25m ./...
-	@cat $(BUILD)/ailments.txt $(BUILD)/ailments-real.txt $(BUILD)/recognition.txt 2>/dev/null || true
-	go test -race -timeout 10m ./analysis/record ./analysis/callgraph ./analysis/waitstate ./analysis/profile ./analysis/run ./analysis/diagnosis ./analysis/report ./analysis/symbol
+	@$(SUITE) "-timeout 60m -skip ^TestJudge ./..." "-race -timeout 60m -skip ^TestHostile$$ $(RACE:%=./analysis/%)"
+
+# One after the other: what is judged wants the cores for its ranks.
+judge: build mock
+	@$(SUITE) -judge "-count 1 -p 1 -timeout 3h -run ^TestJudge ./test/..."
 
 test-long:
 	@test/setup.sh
 	@$(MAKE) --no-print-directory build mock
-	test/long.sh
+	test/long.sh $(PART)
 
 lint: $(GEN)/settings.gen.h $(GEN)/functions.gen.h
 	@echo "gofmt"; test -z "$$(gofmt -l analysis bridge cmd cshim pmpi test)" || { gofmt -d analysis bridge cmd cshim pmpi test; exit 1; }

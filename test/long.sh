@@ -1,18 +1,49 @@
 #!/bin/sh
-# The tests of `make test` with larger numbers, property tests with more cases, and every fuzz target for a while.
+# What `make test` runs with larger numbers, property tests with more cases, and every fuzz target for a while: all of it,
+# or the parts that are named.
+#
+#     long.sh [PART...]
+#
+#     programs     the tests of whole programs, larger and more often
+#     packages     those of the packages
+#     properties   property tests, CASES of them (preset: 2000)
+#     fuzz         each fuzz target for FUZZTIME (preset: 60s)
+#
+# PACKAGES= names packages as go does, to run a part of some only.
 set -eu
 cd "$(dirname "$0")/.."
-cases=${CASES:-2000} while=${FUZZTIME:-60s}
 
-MARPLE_LONG=1 go test -p 1 -count=1 -timeout 3h ./...
+# suite is go test of some packages, judged as everywhere; they are PACKAGES, or what follows the flags.
+suite() {
+    flags=$1
+    shift
+    MARPLE_LONG=1 go run ./test/suite "-count 1 -timeout 6h -skip ^TestJudge ${PACKAGES:-$*} $flags"
+}
 
-for package in $(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/pgregory.net\/rapid/ {print $1}'); do
-    go test -count=1 -timeout 1h "$package" -rapid.checks="$cases"
-done
+programs() { suite "" ./test/...; }
 
-for package in $(go list ./...); do
-    for target in $(go test -list '^Fuzz' "$package" | grep '^Fuzz' || true); do
-        echo "$package $target"
-        go test -run '^$' -fuzz "^$target\$" -fuzztime "$while" -fuzzminimizetime 1s "$package"
+packages() { suite "" ./analysis/... ./bridge/... ./cmd/...; }
+
+properties() {
+    # shellcheck disable=SC2046
+    suite "-rapid.checks=${CASES:-2000}" $(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/pgregory.net\/rapid/ {print $1}')
+}
+
+fuzz() {
+    for package in $(go list "${PACKAGES:-./...}"); do
+        for target in $(go test -list '^Fuzz' "$package" | grep '^Fuzz' || true); do
+            echo "$package $target"
+            go test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZTIME:-60s}" -fuzzminimizetime 1s "$package"
+        done
     done
+}
+
+for part in ${*:-programs packages properties fuzz}; do
+    case $part in
+    programs | packages | properties | fuzz) $part ;;
+    *)
+        echo "long.sh: $part: expected one of programs, packages, properties, fuzz" >&2
+        exit 2
+        ;;
+    esac
 done

@@ -144,6 +144,31 @@ func TestReports(t *testing.T) {
 	}
 }
 
+// Whatever is in a run, its report fits; what cannot be left out is cut, and that is said.
+func TestLongReports(t *testing.T) {
+	r := lateSender()
+	r.Findings = append(r.Findings, slowRank().Findings...)
+	for i := range r.Findings {
+		r.Findings[i].Where = strings.Repeat("in a function with a long name ", 8)
+	}
+	crowd := crowded()
+	r.Conditions, r.Functions, r.CallGraph = crowd.Conditions, slowRank().Functions, slowRank().CallGraph
+	for range 12 {
+		r.NotSeen = append(r.NotSeen, run.Note{ID: "x", Text: strings.Repeat("a story ", 20)})
+		text := Text(r, "marple-app-1")
+		require.LessOrEqual(t, strings.Count(text, "\n"), longest, text)
+		require.Contains(t, text, "\nDetails      marple-app-1\n")
+		require.Contains(t, text, "\n1. ")
+		r.Findings = append(r.Findings, r.Findings[0])
+	}
+	for range longest {
+		r.Conditions = append(r.Conditions, run.Note{ID: "y", Text: "There is something about this run"})
+	}
+	text := Text(r, "marple-app-1")
+	require.Equal(t, longest, strings.Count(text, "\n"))
+	require.True(t, strings.HasSuffix(text, "\n… more in the details\n"))
+}
+
 // Ranks that lack cores now and then may have problems that nobody can know of.
 func TestNothingIsSaidWithoutCores(t *testing.T) {
 	r := analysistest.Run(2, 2, func(r *analysistest.Rank) {

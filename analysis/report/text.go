@@ -24,6 +24,7 @@ const (
 	mostNotes    = 3
 	mostReported = 3
 	mostLines    = 42
+	longest      = 50 // lines, whatever the run
 
 	// Lines that follow, mostly: what comes first may take the rest.
 	belowPaths     = 11
@@ -31,9 +32,22 @@ const (
 	belowFindings  = 22
 )
 
-// Text is the report. directory is where the details are; empty if they are nowhere.
+// Text is the report. directory is where the details are; empty if they are nowhere. What makes it longer than a
+// report may be is left to the details: rows of tables, further findings and notes.
 func Text(r *run.Run, directory string) string {
-	w := &writer{r: r}
+	text := ""
+	for less := range mostRows {
+		if text = whole(r, directory, less); strings.Count(text, "\n") <= longest {
+			return text
+		}
+	}
+	lines := strings.SplitAfter(text, "\n")
+	return strings.Join(lines[:longest-1], "") + "… more in the details\n"
+}
+
+// whole is the report with fewer rows of each table, findings and notes than there may be.
+func whole(r *run.Run, directory string, less int) string {
+	w := &writer{r: r, less: less}
 	w.head()
 	w.lead()
 	w.findings()
@@ -52,8 +66,12 @@ func Text(r *run.Run, directory string) string {
 
 type writer struct {
 	strings.Builder
-	r *run.Run
+	r    *run.Run
+	less int // rows, findings and notes than there may be; one of each stays
 }
+
+// most is how many of something are told, of so many that may be.
+func (w *writer) most(many int) int { return max(1, many-w.less) }
 
 // room is how many lines may be written before so many others.
 func (w *writer) room(below int) int { return mostLines - below - strings.Count(w.String(), "\n") }
@@ -112,7 +130,7 @@ func (w *writer) each(findings []run.Finding, all bool) {
 	for i, f := range findings {
 		one := &writer{r: w.r}
 		one.finding(i+1, f)
-		if !all && (i == mostFindings || i > 0 && w.room(belowFindings) < strings.Count(one.String(), "\n")) {
+		if !all && (i == w.most(mostFindings) || i > 0 && w.room(belowFindings) < strings.Count(one.String(), "\n")) {
 			w.line("%d more in the details.", len(findings)-i)
 			break
 		}
@@ -253,7 +271,7 @@ func (w *writer) functions() {
 	}
 	w.line("")
 	w.line("%-28s %12s %9s %7s %9s %9s", "MPI function", "calls", "time", "share", "per call", "B/call")
-	rows := min(mostRows, max(2, w.room(belowFunctions)))
+	rows := min(w.most(mostRows), max(2, w.room(belowFunctions)))
 	for i, f := range w.r.Functions {
 		if i == rows {
 			w.line("… %s", words.Count(uint64(len(w.r.Functions)-rows), "more function", "more functions"))
@@ -289,7 +307,7 @@ func (w *writer) sites() {
 	}
 	w.line("")
 	w.line("%5s %11s  %9s %15s  %s", "share", "calls", "mean/rank", "most (rank)", "call path")
-	rows := min(mostRows, max(1, w.room(belowPaths)/2))
+	rows := min(w.most(mostRows), max(1, w.room(belowPaths)/2))
 	for i, n := range sites {
 		if i == rows {
 			w.line("… %s", words.Count(uint64(len(sites)-rows), "more call path", "more call paths"))
@@ -477,8 +495,8 @@ func (w *writer) foot(directory string) {
 	}
 	notSeen := []string{}
 	for i, n := range w.r.NotSeen {
-		if i == mostNotes {
-			notSeen = append(notSeen, fmt.Sprintf("%d more", len(w.r.NotSeen)-mostNotes))
+		if i == w.most(mostNotes) {
+			notSeen = append(notSeen, fmt.Sprintf("%d more", len(w.r.NotSeen)-i))
 			break
 		}
 		notSeen = append(notSeen, n.Text)

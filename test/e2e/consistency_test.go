@@ -18,14 +18,14 @@ import (
 	"marple/analysis/words"
 )
 
-// The report: 80 columns, and about 40 lines.
+// The report: 80 columns, and at most so many lines.
 const (
 	reportWidth = 80
 	reportLines = 50
 )
 
 // sound holds a stored run to it; it is called for each run of the suite.
-func sound(t *testing.T, directory string, r *run.Run) {
+func sound(t testing.TB, directory string, r *run.Run) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(directory, run.File))
 	require.NoError(t, err)

@@ -29,7 +29,7 @@ var counters = struct {
 }{made: map[string]string{}}
 
 // counter is the preload library for this MPI library: it counts all that its mpi.h declares.
-func (m *library) counter(t *testing.T) string {
+func (m *library) counter(t testing.TB) string {
 	t.Helper()
 	counters.Lock()
 	defer counters.Unlock()
@@ -59,7 +59,7 @@ func (m *library) counter(t *testing.T) string {
 }
 
 // counting preloads the counter between the launcher and what follows; account reads what it has counted.
-func (m *library) counting(t *testing.T, c command) (counted command, account func() calls) {
+func (m *library) counting(t testing.TB, c command) (counted command, account func() calls) {
 	t.Helper()
 	directory := t.TempDir()
 	c.before = append([]string{"env", "LD_PRELOAD=" + m.counter(t), "COUNTER_OUT=" + directory}, c.before...)
@@ -101,7 +101,7 @@ func (c calls) toRecord(functions table) calls {
 }
 
 // recorded are the calls of a run, as its call graph has them.
-func recorded(t *testing.T, r *run.Run) calls {
+func recorded(t testing.TB, r *run.Run) calls {
 	t.Helper()
 	list := make(calls, r.Ranks)
 	total := map[string]uint64{}

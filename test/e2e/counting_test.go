@@ -12,7 +12,7 @@ import (
 	"marple/analysis/run"
 )
 
-func compileCounters(t *testing.T) string {
+func compileCounters(t testing.TB) string {
 	t.Helper()
 	if _, err := exec.LookPath("gcc"); err != nil {
 		missing(t, "gcc")
@@ -34,7 +34,7 @@ var counted = []struct {
 
 // requireCounts compares a counter with a known number of events per unit. The first two invocations of each
 // thread, in which code and buffers are touched for the first time, may count more.
-func requireCounts(t *testing.T, rows []invocation, name string, perUnit int64) {
+func requireCounts(t testing.TB, rows []invocation, name string, perUnit int64) {
 	t.Helper()
 	require.Len(t, rows, 2*(2+len(counted)))
 	for k, i := range rows {

@@ -54,7 +54,7 @@ var statistics = []string{"exclusive_ns", "inclusive_ns", "call_ns"}
 var onlyTime = []string{"off-core", "marple"}
 
 // comparable is a run as JSON without what may differ, lists whose order depends on times in another order.
-func comparable(t *testing.T, r *run.Run) string {
+func comparable(t testing.TB, r *run.Run) string {
 	t.Helper()
 	data, err := r.Encode()
 	require.NoError(t, err)

@@ -50,7 +50,7 @@ func row(table map[string]figures, name string) figures {
 }
 
 // expected adds up what the ranks have written down.
-func expected(t *testing.T, directory string, ranks int) account {
+func expected(t testing.TB, directory string, ranks int) account {
 	t.Helper()
 	a := newAccount()
 	for rank := range ranks {
@@ -200,7 +200,7 @@ func TestEveryFunction(t *testing.T) {
 	})
 }
 
-func (m *library) everything(t *testing.T) string {
+func (m *library) everything(t testing.TB) string {
 	t.Helper()
 	parts, err := filepath.Glob(apps("everything/*.c"))
 	require.NoError(t, err)

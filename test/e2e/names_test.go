@@ -21,7 +21,7 @@ import (
 
 // declared are the MPI functions of the library's mpi.h, with their numbers of parameters, as the compiler
 // understands them.
-func (m *library) declared(t *testing.T) map[string]int {
+func (m *library) declared(t testing.TB) map[string]int {
 	t.Helper()
 	source, list := filepath.Join(t.TempDir(), "all.c"), filepath.Join(t.TempDir(), "all.txt")
 	require.NoError(t, os.WriteFile(source, []byte("#include <mpi.h>\n"), 0o666))
@@ -67,7 +67,7 @@ type table struct {
 	left    []string       // patterns
 }
 
-func readTable(t *testing.T) table {
+func readTable(t testing.TB) table {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(top, "pmpi", "functions.txt"))
 	require.NoError(t, err)
@@ -115,7 +115,7 @@ func (f table) leaves(name string) bool {
 }
 
 // symbols are the functions that a shared library defines for others.
-func symbols(t *testing.T, path string) []string {
+func symbols(t testing.TB, path string) []string {
 	t.Helper()
 	file, err := elf.Open(path)
 	require.NoError(t, err)
@@ -134,7 +134,7 @@ func symbols(t *testing.T, path string) []string {
 
 // exported are the C functions that libmarple.so puts before the MPI library's; Fortran's are written in
 // one case.
-func exported(t *testing.T) []string {
+func exported(t testing.TB) []string {
 	t.Helper()
 	return slices.DeleteFunc(symbols(t, artifact(t, "libmarple.so")), func(name string) bool {
 		return !strings.HasPrefix(name, "MPI_") || name == strings.ToUpper(name)

@@ -34,16 +34,17 @@ func TestPage(t *testing.T) {
 	count := func(selector string) int {
 		return int(b.do(`document.querySelectorAll(%q).length`, selector).(float64))
 	}
-	shown := func() any { return b.do(`[...document.querySelectorAll(".view.shown")].map(v => v.id).join()`) }
-	assert.Equal(t, "diagnosis", shown())
+	shows := func(view string) {
+		b.until(`[...document.querySelectorAll(".view.shown")].map(v => v.id).join() === %q`, view)
+	}
+	shows("diagnosis")
 	assert.Positive(t, count(".finding"))
 	assert.Positive(t, count(".tree details.followed[open]"))
 	b.screenshot("diagnosis")
 
 	for _, view := range []string{"calls", "functions", "ranks", "messages", "waits", "timeline", "about"} {
 		b.do(`document.querySelector('nav a[href="#%s"]').click()`, view)
-		b.do(`new Promise(done => setTimeout(done, 50))`)
-		require.Equal(t, view, shown())
+		shows(view)
 		b.screenshot(view)
 	}
 	assert.Equal(t, 4, count("#rank-bars .stack"))
@@ -52,14 +53,11 @@ func TestPage(t *testing.T) {
 
 	// The timeline has waits, and the critical path across them; keys say what is where, and a wait of the table leads to it.
 	b.do(`document.querySelector('nav a[href="#timeline"]').click()`)
-	b.do(`new Promise(done => setTimeout(done, 50))`)
-	inks := func(name string) any {
-		return b.do(`(() => { const c = document.querySelector('#lanes canvas'), p = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+	shows("timeline")
+	for _, name := range []string{"wait", "text"} { // colours that something is drawn in
+		b.until(`(() => { const c = document.querySelector('#lanes canvas'), p = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
 			const ink = document.createElement('i'); ink.style.color = 'var(--%s)'; document.body.append(ink); const [r, g, b] = getComputedStyle(ink).color.match(/\d+/g).map(Number); ink.remove();
 			for (let i = 0; i < p.length; i += 4) if (p[i] === r && p[i + 1] === g && p[i + 2] === b && p[i + 3] === 255) return true; return false })()`, name)
-	}
-	for _, name := range []string{"wait", "text"} {
-		assert.Equal(t, true, inks(name), name)
 	}
 	b.do(`document.querySelector('#lanes canvas').focus()`)
 	assert.Regexp(t, `^rank 0 at `, b.do(`document.querySelector('#lanes-text').textContent`))
@@ -73,10 +71,9 @@ func TestPage(t *testing.T) {
 
 	// A finding leads to its call path.
 	b.do(`location.hash = '#diagnosis'`)
-	b.do(`new Promise(done => setTimeout(done, 50))`)
+	shows("diagnosis")
 	b.do(`document.querySelector('.finding dd a').click()`)
-	b.do(`new Promise(done => setTimeout(done, 50))`)
-	assert.Equal(t, "calls", shown())
+	shows("calls")
 	assert.Equal(t, 1, count(`#tree tr[aria-selected="true"]`))
 	assert.Positive(t, count("#path .stack"))
 	// Keys move in the tree and the flame graph.
@@ -102,8 +99,8 @@ func TestPage(t *testing.T) {
 	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 380, "height": 800, "deviceScaleFactor": 2, "mobile": true}, nil)
 	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []any{map[string]any{"name": "prefers-color-scheme", "value": "dark"}}}, nil)
 	b.do(`location.hash = '#diagnosis'`)
-	b.do(`new Promise(done => setTimeout(done, 200))`)
-	assert.LessOrEqual(t, b.do(`document.documentElement.scrollWidth`), 381.0, "nothing is wider than the screen")
+	shows("diagnosis")
+	b.until(`document.documentElement.scrollWidth <= 381`) // nothing is wider than the screen
 	b.screenshot("phone")
 	// On paper all views are there.
 	b.call("Emulation.setEmulatedMedia", map[string]any{"media": "print"}, nil)

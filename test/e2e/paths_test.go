@@ -55,7 +55,7 @@ var (
 )
 
 // expectedPaths reads the paths from the comments of a program, the first of these sources.
-func expectedPaths(t *testing.T, sources ...string) []callPath {
+func expectedPaths(t testing.TB, sources ...string) []callPath {
 	t.Helper()
 	labels := map[string]int{}
 	var lines []string
@@ -90,7 +90,7 @@ func expectedPaths(t *testing.T, sources ...string) []callPath {
 }
 
 // foundPaths are the call paths of a run, but for those of MPI_Finalize. All ranks must have all of them.
-func foundPaths(t *testing.T, r *run.Run) []callPath {
+func foundPaths(t testing.TB, r *run.Run) []callPath {
 	t.Helper()
 	var paths []callPath
 	var visit func(n *run.Node, above []step)
@@ -197,7 +197,7 @@ func joined(paths []callPath) []callPath {
 }
 
 // comparePaths compares lists in any order.
-func comparePaths(t *testing.T, expected, found []callPath) {
+func comparePaths(t testing.TB, expected, found []callPath) {
 	t.Helper()
 	rest := slices.Clone(found)
 	for _, e := range expected {
@@ -216,7 +216,7 @@ func comparePaths(t *testing.T, expected, found []callPath) {
 func paths(name string) string { return apps(filepath.Join("paths", name)) }
 
 // build compiles without the fixed flags of compile, since flags are what is tested here.
-func (m *library) build(t *testing.T, compiler, source string, flags ...string) string {
+func (m *library) build(t testing.TB, compiler, source string, flags ...string) string {
 	t.Helper()
 	_, err := os.ReadFile(source) // see artifact
 	require.NoError(t, err)
@@ -230,7 +230,7 @@ func (m *library) build(t *testing.T, compiler, source string, flags ...string) 
 }
 
 // other is the library's command of another language.
-func (m *library) other(t *testing.T, language string) string {
+func (m *library) other(t testing.TB, language string) string {
 	t.Helper()
 	name := strings.Replace(m.cc, "mpicc", map[string]string{"C++": "mpicxx", "Fortran": "mpifort"}[language], 1)
 	if m == mock || m.tool(name) == "" {
@@ -239,7 +239,7 @@ func (m *library) other(t *testing.T, language string) string {
 	return name
 }
 
-func (m *library) paths(t *testing.T, ranks int, program []string, flags ...string) []callPath {
+func (m *library) paths(t testing.TB, ranks int, program []string, flags ...string) []callPath {
 	t.Helper()
 	r, result := m.measured(t, command{}, ranks, program, flags...)
 	require.Zero(t, result.code, result.stderr)
@@ -488,7 +488,7 @@ func TestTimeBetweenCallsIsChargedToFunctions(t *testing.T) {
 }
 
 // checkSums holds a tree against what a call graph promises: inclusive is exclusive and children, to the nanosecond.
-func checkSums(t *testing.T, n *run.Node) {
+func checkSums(t testing.TB, n *run.Node) {
 	t.Helper()
 	sum := n.Exclusive.Sum
 	for _, c := range n.Children {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"marple/analysis/diagnosis"
+	"marple/test/harness"
 )
 
 // interplay is what a diagnosis says of the delays of models that run interleaved.
@@ -27,7 +28,7 @@ func interplay(result diagnosis.Result) map[string]diagnosis.Conclusion {
 }
 
 // ScaLAPACK as it comes, two designs in one: what each makes the other wait for is told apart.
-func TestPipelineOfBulges(t *testing.T) {
+func TestJudgePipelineOfBulges(t *testing.T) {
 	for _, on := range []struct {
 		*library
 		compiler, scalapack string
@@ -40,25 +41,27 @@ func TestPipelineOfBulges(t *testing.T) {
 			program := filepath.Join(t.TempDir(), "pdlahqr")
 			output, err := exec.Command(on.tool(on.compiler), "-O1", "-g", "-o", program, apps("pdlahqr.f90"), "-l"+on.scalapack).CombinedOutput()
 			require.NoError(t, err, string(output))
-			c := command{directory: t.TempDir(), environment: []string{"OPENBLAS_NUM_THREADS=1"}}
-			r := on.under(t, c, 4, "run", []string{program, "32"})
-			require.Zero(t, r.code, r.stderr)
-			assert.Regexp(t, `^info 0 difference +\d\.\dE-1[2-6]\n$`, r.stdout)
+			harness.Judge(t, func(t testing.TB) {
+				c := command{directory: t.TempDir(), environment: []string{"OPENBLAS_NUM_THREADS=1"}}
+				r := on.under(t, c, 4, "run", []string{program, "32"})
+				require.Zero(t, r.code, r.stderr)
+				assert.Regexp(t, `^info 0 difference +\d\.\dE-1[2-6]\n$`, r.stdout)
 
-			found, held := interplay(diagnosisOf(t, c, "run", "--model", "pdlahqr")), 0
-			for _, id := range []string{"delegated-geometric-in-pipeline-receive", "delegated-pipeline-in-geometric-exchange"} {
-				x := found[id]
-				require.Len(t, x.Reasons, 1, id)
-				assert.Len(t, x.Reasons[0].Lines, 2, id) // that stages wait, and the part of it
-				if assert.Contains(t, []string{"holds", "rejected"}, x.Verdict, id); x.Verdict == "holds" {
-					assert.Positive(t, x.Seconds, id)
-					held++
+				found, held := interplay(diagnosisOf(t, c, "run", "--model", "pdlahqr")), 0
+				for _, id := range []string{"delegated-geometric-in-pipeline-receive", "delegated-pipeline-in-geometric-exchange"} {
+					x := found[id]
+					require.Len(t, x.Reasons, 1, id)
+					assert.Len(t, x.Reasons[0].Lines, 2, id) // that stages wait, and the part of it
+					if assert.Contains(t, []string{"holds", "rejected"}, x.Verdict, id); x.Verdict == "holds" {
+						assert.Positive(t, x.Seconds, id)
+						held++
+					}
 				}
-			}
-			assert.Positive(t, held, "where ranks share cores, one part may be below what is worth telling")
-			for _, id := range []string{"composite-pipeline-receive", "composite-geometric-exchange"} {
-				assert.Contains(t, []string{"holds", "rejected"}, found[id].Verdict, id)
-			}
+				assert.Positive(t, held, "where ranks share cores, one part may be below what is worth telling")
+				for _, id := range []string{"composite-pipeline-receive", "composite-geometric-exchange"} {
+					assert.Contains(t, []string{"holds", "rejected"}, found[id].Verdict, id)
+				}
+			})
 		})
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"marple/analysis/diagnosis"
 	"marple/analysis/run"
+	"marple/test/harness"
 )
 
 const (
@@ -134,41 +135,48 @@ func sequences(n, length int) string {
 	return text
 }
 
+// recognized is what a run looks like, and what it looks like next.
+func recognized(t testing.TB, r *run.Run) (got, next string) {
+	t.Helper()
+	c, err := diagnosis.Look(r)
+	require.NoError(t, err)
+	got = designsOf(c, r)
+	for _, l := range c.Looks[:min(len(c.Looks), 2)] {
+		if !strings.Contains(got, l.Model) && l.Confidence > 0 {
+			return got, fmt.Sprintf("%s (%.0f %%)", l.Model, 100*l.Confidence)
+		}
+	}
+	return got, ""
+}
+
 func TestDesignsAreRecognized(t *testing.T) {
+	t.Parallel() // no time counts but the simulated one
+	mock.need(t)
 	table := []string{"Judged by signs that were set with other programs: those of analysis/diagnosis/recognition_test.go.",
 		fmt.Sprintf("%-22s %5s  %-39s %-39s %s", "program", "ranks", "is", "looks like", "or")}
 	tried, right := 0, 0
-	judge := func(t *testing.T, name, want string, r *run.Run) {
-		c, err := diagnosis.Look(r)
-		require.NoError(t, err)
-		got, next := designsOf(c, r), ""
-		for _, l := range c.Looks[:min(len(c.Looks), 2)] {
-			if !strings.Contains(got, l.Model) && l.Confidence > 0 {
-				next = fmt.Sprintf("%s (%.0f %%)", l.Model, 100*l.Confidence)
-				break
+	programs := map[string]string{}
+	for _, p := range ownDesigns {
+		if programs[p.program] == "" {
+			programs[p.program] = mock.compile(t, p.program, "-lm")
+		}
+		for _, ranks := range p.ranks {
+			name := strings.Join(append([]string{filepath.Base(p.program)}, p.arguments...), " ")
+			got, next := recognized(t, mock.virtual(t, command{}, ranks, append([]string{programs[p.program]}, p.arguments...)))
+			tried++
+			if got == p.design {
+				right++
+			} else {
+				got += " !"
 			}
+			table = append(table, fmt.Sprintf("%-22s %5d  %-39s %-39s %s", name, ranks, p.design, got, next))
 		}
-		tried++
-		if got == want {
-			right++
-		} else {
-			got += " !"
-		}
-		table = append(table, fmt.Sprintf("%-22s %5d  %-39s %-39s %s", name, r.Ranks, want, got, next))
 	}
-	t.Run("own", func(t *testing.T) {
-		mock.need(t)
-		programs := map[string]string{}
-		for _, p := range ownDesigns {
-			if programs[p.program] == "" {
-				programs[p.program] = mock.compile(t, p.program, "-lm")
-			}
-			for _, ranks := range p.ranks {
-				name := strings.Join(append([]string{filepath.Base(p.program)}, p.arguments...), " ")
-				judge(t, name, p.design, mock.virtual(t, command{}, ranks, append([]string{programs[p.program]}, p.arguments...)))
-			}
-		}
-	})
+	tell(t, "recognition", append(table, fmt.Sprintf("%d of %d recognized", right, tried)))
+	assert.GreaterOrEqual(t, 10*right, 9*tried)
+}
+
+func TestJudgeStrangersAreRecognized(t *testing.T) {
 	heat := stranger{name: "heat", libraries: []*library{openMPI}, arguments: []string{"512"},
 		find: func(m *library) string { return m.compile(t, "heat", "-lm") }}
 	for _, s := range slices.Concat(strangers, farms, []stranger{heat}) {
@@ -182,14 +190,16 @@ func TestDesignsAreRecognized(t *testing.T) {
 			if grid, ok := s.files["NEP.dat"]; ok { // two by two ranks
 				s.files = map[string]string{"NEP.dat": strings.Replace(strings.Replace(grid, "1           P", "2           P", 1), "6 12", "12 24", 1)}
 			}
-			directory := filepath.Join(t.TempDir(), "run")
-			end, _ := s.once(t, command{environment: []string{"OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1"}}, func(c command) result {
-				return mpi.under(t, c, 4, directory, append([]string{executable}, s.arguments...), "--report", "none")
+			harness.Judge(t, func(t testing.TB) {
+				directory := filepath.Join(t.TempDir(), "run")
+				end, _ := s.once(t, command{environment: []string{"OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1"}}, func(c command) result {
+					return mpi.under(t, c, 4, directory, append([]string{executable}, s.arguments...), "--report", "none")
+				})
+				require.Zero(t, end.code, end.stderr)
+				got, next := recognized(t, readRun(t, directory))
+				t.Logf("looks like %s, next %s", got, next)
+				assert.Equal(t, strangeDesigns[s.name], got)
 			})
-			require.Zero(t, end.code, end.stderr)
-			judge(t, s.name, strangeDesigns[s.name], readRun(t, directory))
 		})
 	}
-	tell(t, "recognition", append(table, fmt.Sprintf("%d of %d recognized", right, tried)))
-	assert.GreaterOrEqual(t, 10*right, 9*tried)
 }

@@ -147,7 +147,7 @@ run		%d
 }
 
 // once runs the program in a directory of its own, which it returns with what it has written.
-func (s stranger) once(t *testing.T, c command, run func(c command) result) (end result, results string) {
+func (s stranger) once(t testing.TB, c command, run func(c command) result) (end result, results string) {
 	t.Helper()
 	c.directory, c.input = t.TempDir(), s.input
 	for name, text := range s.files {

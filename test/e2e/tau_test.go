@@ -21,7 +21,7 @@ type tauHost struct {
 	library, program string
 }
 
-func newTAUHost(t *testing.T, mpi *library) tauHost {
+func newTAUHost(t testing.TB, mpi *library) tauHost {
 	t.Helper()
 	built := mpi.compile(t, "tau/host", "-fPIC", "-shared", "-Wl,-soname,libTAU.so")
 	h := tauHost{mpi, filepath.Join(filepath.Dir(built), "libTAU.so"), mpi.compile(t, "tau/program", "-lpthread")}
@@ -35,7 +35,7 @@ func plugin(directory string) []string {
 }
 
 // launch runs the program with 4 ranks; before is what stands between mpirun and it.
-func (h tauHost) launch(t *testing.T, environment []string, part string, before ...string) (*run.Run, string) {
+func (h tauHost) launch(t testing.TB, environment []string, part string, before ...string) (*run.Run, string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "run")
 	c := command{directory: t.TempDir(), environment: append([]string{"MARPLE_OUT=" + out}, environment...)}
@@ -51,19 +51,19 @@ func (h tauHost) launch(t *testing.T, environment []string, part string, before 
 	return r, result.stderr
 }
 
-func (h tauHost) directly(t *testing.T, environment []string, part string) *run.Run {
+func (h tauHost) directly(t testing.TB, environment []string, part string) *run.Run {
 	r, _ := h.launch(t, append([]string{"MARPLE_CALLPATH=off"}, environment...), part, artifact(t, "marple"), "exec")
 	return r
 }
 
 // throughTAU has TAU preloaded, as tau_exec does it.
-func (h tauHost) throughTAU(t *testing.T, environment []string, part string) *run.Run {
+func (h tauHost) throughTAU(t testing.TB, environment []string, part string) *run.Run {
 	r, _ := h.launch(t, append(append([]string{"MARPLE_CALLPATH=off"}, plugin(build)...), environment...), part, "env", "LD_PRELOAD="+h.library)
 	return r
 }
 
 // withoutReported leaves out what only TAU can know, and what the log's size is.
-func withoutReported(t *testing.T, r *run.Run) *run.Run {
+func withoutReported(t testing.TB, r *run.Run) *run.Run {
 	t.Helper()
 	data, err := r.Encode()
 	require.NoError(t, err)
@@ -76,7 +76,7 @@ func withoutReported(t *testing.T, r *run.Run) *run.Run {
 	return copied
 }
 
-func sameRun(t *testing.T, direct, tau *run.Run, cut func(r *run.Run)) {
+func sameRun(t testing.TB, direct, tau *run.Run, cut func(r *run.Run)) {
 	t.Helper()
 	texts := [2]string{}
 	for i, r := range []*run.Run{direct, tau} {

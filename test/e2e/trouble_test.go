@@ -95,7 +95,7 @@ func TestTrouble(t *testing.T) {
 	})
 }
 
-func (x trouble) check(t *testing.T, mpi *library, program string, want result, directory string) {
+func (x trouble) check(t testing.TB, mpi *library, program string, want result, directory string) {
 	t.Helper()
 	line := []string{program, "3"}
 	for _, argument := range x.arguments {

@@ -122,7 +122,7 @@ func TestNotToBeMeasured(t *testing.T) {
 }
 
 // moved is a copy of the build in a directory of this name.
-func moved(t *testing.T, name string) string {
+func moved(t testing.TB, name string) string {
 	t.Helper()
 	directory := filepath.Join(t.TempDir(), name)
 	require.NoError(t, os.Mkdir(directory, 0o777))

@@ -12,7 +12,7 @@ import (
 )
 
 // oracle builds test/apps/unwind: functions of several compilers and optimisations, and the unwinder alone.
-func oracle(t *testing.T, flags ...string) string {
+func oracle(t testing.TB, flags ...string) string {
 	t.Helper()
 	clang := "clang"
 	if _, err := exec.LookPath(clang); err != nil {

@@ -12,7 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"marple/analysis/run"
+<<<<<<< HEAD
 	"marple/analysis/trace"
+=======
+	"marple/test/harness"
+>>>>>>> 1354d4b (What depends on how fast the machine is, or what else it does, is judged by make judge and fails nothing; a report has at most 50 lines; make test says in five lines what ran)
 )
 
 var lateness = []string{"late-sender", "late-sender-wait", "late-sender-probe", "late-receiver", "barrier", "allreduce", "iallreduce",
@@ -20,7 +24,7 @@ var lateness = []string{"late-sender", "late-sender-wait", "late-sender-probe", 
 
 // waits runs test/apps/waits.c; it gives the pattern it is about, for how long ranks waited by the program's own
 // account, and what Marple found.
-func waits(t *testing.T, mpi *library, program string, ranks int, options []string, arguments ...string) (pattern string, own float64, r *run.Run) {
+func waits(t testing.TB, mpi *library, program string, ranks int, options []string, arguments ...string) (pattern string, own float64, r *run.Run) {
 	t.Helper()
 	directory := t.TempDir()
 	line := []string{mpi.tool(mpi.mpirun[0])}
@@ -147,7 +151,8 @@ func TestWaitsAfterAKill(t *testing.T) {
 func TestTrace(t *testing.T) {
 	program := mock.compile(t, "ailments")
 	directory := t.TempDir()
-	got := command{directory: directory}.run(t, mock.launch(2, artifact(t, "marple"), "exec", "--out", "run", "--trace", "64", program, "polling", "3")...)
+	line := append(mock.launch(2, "--virtual", "--tick", "10000"), artifact(t, "marple"), "exec", "--out", "run", "--trace", "64", program, "polling", "3")
+	got := command{directory: directory}.run(t, line...)
 	require.Zero(t, got.code, got.stderr)
 	r, err := run.Read(filepath.Join(directory, "run"))
 	require.NoError(t, err)
@@ -176,42 +181,47 @@ func TestWaitsForTruncatedMessages(t *testing.T) {
 			require.NotNil(t, r.Waits)
 			assert.Empty(t, r.NotSeen)
 			assert.EqualValues(t, 3, function(r, "MPI_Recv").Fails)
+			if mpi != mock {
+				continue
+			}
 			instances := uint64(0)
-			for _, s := range r.Waits.Sites {
+			for _, s := range mock.virtual(t, command{}, 2, append([]string{program}, arguments...)).Waits.Sites {
 				if s.Pattern == "late-sender" && s.Longest > 50e6 && strings.Contains(s.Where, "truncate.c:29") {
 					instances += s.Instances
 				}
 			}
-			assert.NotZero(t, instances, "%+v", r.Waits.Sites)
+			assert.EqualValues(t, 3, instances)
 		}
 	})
 }
 
 // With real libraries, against the program's own timestamps.
-func TestWaitsOnTwoRanks(t *testing.T) {
+func TestJudgeWaitsOnTwoRanks(t *testing.T) {
 	for _, mpi := range libraries[:2] {
 		t.Run(mpi.name, func(t *testing.T) {
 			mpi.need(t)
 			program := mpi.compile(t, "waits")
 			for _, scenario := range lateness {
 				t.Run(scenario, func(t *testing.T) {
-					var waited, delayed []float64 // for what the program says
-					for range 3 {
-						pattern, own, r := waits(t, mpi, program, 2, nil, scenario, "50", "3")
-						waited = append(waited, waitedNs(r, pattern)/own)
-						var sum float64
-						for _, d := range r.Waits.Delays {
-							if d.Pattern == pattern && d.PerRank[0].Rank == 1 {
-								sum += float64(d.Direct) // what is passed on ends in waits of other kinds
+					harness.Judge(t, func(t testing.TB) {
+						var waited, delayed []float64 // for what the program says
+						for range 3 {
+							pattern, own, r := waits(t, mpi, program, 2, nil, scenario, "50", "3")
+							waited = append(waited, waitedNs(r, pattern)/own)
+							var sum float64
+							for _, d := range r.Waits.Delays {
+								if d.Pattern == pattern && d.PerRank[0].Rank == 1 {
+									sum += float64(d.Direct) // what is passed on ends in waits of other kinds
+								}
 							}
+							delayed = append(delayed, sum/own)
 						}
-						delayed = append(delayed, sum/own)
-					}
-					slices.Sort(waited)
-					slices.Sort(delayed)
-					t.Logf("waits %.3f, delays %.3f of the program's own", waited, delayed)
-					assert.InDelta(t, 1, waited[1], 0.05, "%v", waited)
-					assert.InDelta(t, 1, delayed[1], 0.05, "%v", delayed)
+						slices.Sort(waited)
+						slices.Sort(delayed)
+						t.Logf("waits %.3f, delays %.3f of the program's own", waited, delayed)
+						assert.InDelta(t, 1, waited[1], 0.05, "%v", waited)
+						assert.InDelta(t, 1, delayed[1], 0.05, "%v", delayed)
+					})
 				})
 			}
 		})
@@ -219,26 +229,30 @@ func TestWaitsOnTwoRanks(t *testing.T) {
 }
 
 // With more ranks than cores times mean little, but who is to blame is as clear as ever.
-func TestWaitsOnManyRanks(t *testing.T) {
+func TestJudgeWaitsOnManyRanks(t *testing.T) {
 	for _, mpi := range libraries[:2] {
 		t.Run(mpi.name, func(t *testing.T) {
 			mpi.need(t)
 			program := mpi.compile(t, "waits")
 			for _, scenario := range []string{"late-sender", "late-receiver", "allreduce", "reduce", "broadcast"} {
 				t.Run(scenario, func(t *testing.T) {
-					pattern, _, r := waits(t, mpi, program, 6, nil, scenario, "300", "4")
-					assert.Positive(t, waitedNs(r, pattern))
-					first := r.Waits.Delays[0]
-					assert.EqualValues(t, 1, first.PerRank[0].Rank, "%+v", r.Waits.Delays)
-					assert.Contains(t, first.Where, "between", "%+v", r.Waits.Delays)
-					assert.Contains(t, first.Where, strings.ReplaceAll(strings.TrimSuffix(scenario, "-wait"), "-", "_"), "%+v", first)
-					for _, d := range r.Waits.Delays {
-						for _, x := range d.PerRank {
-							if x.Rank != 1 && d.Node != "" {
-								assert.Less(t, float64(x.Ns), 0.2*float64(first.PerRank[0].Ns), "innocent: %+v", d)
+					harness.Judge(t, func(t testing.TB) {
+						pattern, _, r := waits(t, mpi, program, 6, nil, scenario, "300", "4")
+						assert.Positive(t, waitedNs(r, pattern))
+						require.NotEmpty(t, r.Waits.Delays)
+						first := r.Waits.Delays[0]
+						t.Logf("because of rank %d %s", first.PerRank[0].Rank, first.Where)
+						assert.EqualValues(t, 1, first.PerRank[0].Rank)
+						assert.Contains(t, first.Where, "between")
+						assert.Contains(t, first.Where, strings.ReplaceAll(strings.TrimSuffix(scenario, "-wait"), "-", "_"))
+						for _, d := range r.Waits.Delays {
+							for _, x := range d.PerRank {
+								if x.Rank != 1 && d.Node != "" {
+									assert.Less(t, float64(x.Ns), 0.2*float64(first.PerRank[0].Ns), "innocent: rank %d %s", x.Rank, d.Where)
+								}
 							}
 						}
-					}
+					})
 				})
 			}
 		})

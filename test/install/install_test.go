@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"marple/test/harness"
 )
 
 const program = `#include <marple.h>
@@ -30,10 +32,7 @@ func tool(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
-		if os.Getenv("CI") == "1" {
-			t.Fatalf("%s is not installed, and CI=1", name)
-		}
-		t.Skipf("%s is not installed", name)
+		harness.Missing(t, name)
 	}
 	return path
 }

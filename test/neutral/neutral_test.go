@@ -97,7 +97,7 @@ func TestNeutrality(t *testing.T) {
 	if os.Getenv("MARPLE_LONG") == "1" {
 		lists = append(lists, "testdata/long.txt")
 	}
-	c := Checker{Under: filepath.Join(top, "build", "marple") + " exec", Limit: 10 * time.Minute}
+	c := Checker{Under: filepath.Join(top, "build", "marple") + " exec", Limit: 30 * time.Minute}
 	for _, list := range lists {
 		commands, err := ReadList(list)
 		require.NoError(t, err)

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"marple/test/harness"
 )
 
 var (
@@ -42,20 +44,11 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// missing skips a test for what is not installed; a machine that calls itself CI has to have it.
-func missing(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("CI") == "1" {
-		t.Fatalf("%s is not installed, and CI=1", what)
-	}
-	t.Skipf("%s is not installed", what)
-}
-
 func need(t *testing.T, tools ...string) {
 	t.Helper()
 	for _, tool := range tools {
 		if _, err := exec.LookPath(tool); err != nil {
-			missing(t, tool)
+			harness.Missing(t, tool)
 		}
 	}
 }
@@ -164,7 +157,7 @@ func TestLibraries(t *testing.T) {
 			for _, line := range comment(t, program, "proxy") {
 				fields := strings.Fields(line)
 				if _, err := os.Stat(fields[1]); err != nil {
-					missing(t, fields[1])
+					harness.Missing(t, fields[1])
 				}
 				proxygen(t, filepath.Join(directory, fields[0]), fields[1:]...)
 			}
