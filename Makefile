@@ -98,7 +98,7 @@ test:
 
 # Nothing here may depend on how fast the machine is: the time limit is there to end what hangs.
 SUITE := go run ./test/suite
-RACE  := event callgraph waitstate profile run diagnosis report symbol
+RACE  := record callgraph waitstate profile run diagnosis report symbol
 test-go:
 	@$(SUITE) "-timeout 60m -skip ^TestJudge ./..." "-race -timeout 60m -skip ^TestHostile$$ $(RACE:%=./analysis/%)"
 

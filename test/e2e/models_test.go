@@ -18,11 +18,8 @@ import (
 	"marple/analysis/knowledge"
 	"marple/analysis/record"
 	"marple/analysis/run"
-<<<<<<< HEAD
 	"marple/analysis/trace"
-=======
 	"marple/test/harness"
->>>>>>> 1354d4b (What depends on how fast the machine is, or what else it does, is judged by make judge and fails nothing; a report has at most 50 lines; make test says in five lines what ran)
 )
 
 // A design is what a program must be recognized as, and how it is run on real libraries: ranks and the length of its

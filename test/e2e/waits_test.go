@@ -12,11 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"marple/analysis/run"
-<<<<<<< HEAD
 	"marple/analysis/trace"
-=======
 	"marple/test/harness"
->>>>>>> 1354d4b (What depends on how fast the machine is, or what else it does, is judged by make judge and fails nothing; a report has at most 50 lines; make test says in five lines what ran)
 )
 
 var lateness = []string{"late-sender", "late-sender-wait", "late-sender-probe", "late-receiver", "barrier", "allreduce", "iallreduce",
