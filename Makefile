@@ -39,11 +39,11 @@ OTF2 := $(shell printf '\043include <otf2/otf2.h>\n' | $(CC) -E -xc - >/dev/null
 
 build: $(BUILD)/libmarple.so $(BUILD)/libmarple-core.so $(BUILD)/marple $(OTF2)
 
-$(GEN)/settings.gen.h: $(wildcard analysis/setting/*.go cshim/gen/*.go)
+$(GEN)/settings.gen.h: $(wildcard analysis/setting/*.go cshim/gen/*.go) | $(GEN)/tools
 	@mkdir -p $(GEN)
 	@go run ./cshim/gen $@
 
-$(GEN)/functions.gen.h $(GEN_C) &: pmpi/functions.txt $(wildcard pmpi/gen/*.go)
+$(GEN)/functions.gen.h $(GEN_C) &: pmpi/functions.txt $(wildcard pmpi/gen/*.go) | $(GEN)/tools
 	@mkdir -p $(GEN)
 	@go run ./pmpi/gen pmpi/functions.txt $(GEN)
 
@@ -62,20 +62,26 @@ $(BUILD)/libmarple.so: $(OBJECTS)
 	@echo "LD $@"
 	@$(CC) $(CFLAGS) -shared -o $@ $^ -Wl,-soname,libmarple.so -Wl,-z,now -Wl,-z,nodelete -ldl -lm -lpthread
 
-$(GEN)/overlay.json: $(wildcard bridge/gen/*)
-	@mkdir -p $(GEN)
-	@go run ./bridge/gen $(GEN)
-
-# A guest sends its host no signals, takes none, and keeps no descriptors: see bridge/gen.
+# The core's Go is the one in use with a runtime that is a good guest (it sends its host no signals, takes none, and keeps
+# no descriptors: see bridge/gen); the tree is laid for each build, since the Go in use may have changed.
+CORE_GO    := $(GEN)/goroot
 CORE_DEBUG := asyncpreemptoff=1,containermaxprocs=0,updatemaxprocs=0
-$(BUILD)/libmarple-core.so: $(GO_SOURCES) $(GO_C) $(GEN)/overlay.json
+$(BUILD)/libmarple-core.so: $(GO_SOURCES) $(GO_C) $(wildcard bridge/gen/*) | $(GEN)/tools
 	@echo "GO $@"
-	@CGO_ENABLED=1 go build -overlay $(GEN)/overlay.json -buildmode=c-shared -trimpath -ldflags '-s -w -X=runtime.godebugDefault=$(CORE_DEBUG)' -o $@ ./bridge
+	@go run ./bridge/gen $(CORE_GO)
+	@GO=$(abspath $(CORE_GO))/bin/go GOROOT=$(abspath $(CORE_GO)) GOTOOLCHAIN=local CGO_ENABLED=1 \
+	  cmd/install/gobuild -buildmode=c-shared -trimpath -ldflags '-s -w -X=runtime.godebugDefault=$(CORE_DEBUG)' -o $@ ./bridge
 	@rm -f $(BUILD)/libmarple-core.h
 
-$(BUILD)/marple: $(GO_SOURCES)
+$(BUILD)/marple: $(GO_SOURCES) | $(GEN)/tools
 	@echo "GO $@"
-	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X=main.version=$(VERSION)' -o $@ ./cmd/marple
+	@CGO_ENABLED=0 cmd/install/gobuild -trimpath -ldflags '-s -w -X=main.version=$(VERSION)' -o $@ ./cmd/marple
+
+# What building needs is looked for before anything is compiled.
+$(GEN)/tools: go.mod cmd/install/tools
+	@mkdir -p $(GEN)
+	@CC='$(CC)' cmd/install/tools
+	@touch $@
 
 # Debian has the library under a name of its own.
 $(BUILD)/marple-otf2: cmd/otf2/marple-otf2.c
@@ -88,7 +94,8 @@ $(BUILD)/mock/bin/mpirun: $(wildcard test/mock/lib/* test/mock/include/* test/mo
 	@echo "MOCK $(BUILD)/mock"
 	@test/mock/build.sh $(BUILD)/mock
 
-demo: build mock
+# No more than it needs: the mock only where there is no MPI.
+demo: $(BUILD)/libmarple.so $(BUILD)/libmarple-core.so $(BUILD)/marple $(if $(shell command -v mpicc && command -v mpirun),,mock)
 	@test/demo.sh $(BUILD)
 
 test:

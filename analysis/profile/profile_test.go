@@ -118,14 +118,16 @@ func gather(profiles []*Profile) (*Profile, error) {
 	var root *Profile
 	var failed error
 	for rank := range n {
-		group.Go(func() {
+		group.Add(1)
+		go func() {
+			defer group.Done()
 			p, err := Gather(profiles[rank], channels{rank, mail, nil})
 			if rank == 0 {
 				root, failed = p, err
 			} else if p != nil {
 				panic("only rank 0 gets the profile")
 			}
-		})
+		}()
 	}
 	group.Wait()
 	return root, failed

@@ -73,11 +73,13 @@ func together(ranks []*Rank, do func(r *Rank, d desk) error) error {
 	var all sync.WaitGroup
 	errs := make([]error, len(ranks))
 	for i, r := range ranks {
-		all.Go(func() {
+		all.Add(1)
+		go func() {
+			defer all.Done()
 			if errs[i] = do(r, desk{office, i}); errs[i] != nil {
 				office.shut()
 			}
-		})
+		}()
 	}
 	all.Wait()
 	return errors.Join(errs...)

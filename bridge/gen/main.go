@@ -1,5 +1,6 @@
-// Command gen writes an overlay for building the core (go build -overlay): the Go runtime with two files
-// changed, so that it can be a guest in somebody else's process.
+// Command gen lays a Go tree for building the core: links to the one that is in use, with two files of the
+// runtime changed, so that it can be a guest in somebody else's process. (An overlay of go build would do the
+// same, but not where Go has fetched its toolchain as a module: nothing below its cache may be replaced.)
 //
 //   - Signals: the runtime unblocks SIGCHLD, SIGPROF and some others in each of its threads, whatever the
 //     mask it was started with, and would thereby take signals that the application has blocked, or let its
@@ -17,7 +18,6 @@ package main
 import (
 	"bytes"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"log"
 	"os"
@@ -35,17 +35,30 @@ func main() {
 	if len(os.Args) != 2 {
 		log.Fatal("usage: gen DIRECTORY")
 	}
-	directory, err := filepath.Abs(os.Args[1])
+	log.SetFlags(0)
+	tree, err := filepath.Abs(os.Args[1])
 	check(err)
-	root, err := exec.Command("go", "env", "GOROOT").Output()
+	out, err := exec.Command("go", "env", "GOROOT").Output()
 	check(err)
-	replace := map[string]string{}
+	check(lay(strings.TrimSpace(string(out)), tree))
+}
+
+// lay makes the tree anew, for whichever Go is in use now.
+func lay(goroot, tree string) error {
+	if err := os.RemoveAll(tree); err != nil {
+		return err
+	}
+	runtime := filepath.Join("src", "runtime")
+	for directory, apart := range map[string]string{"": "src", "src": "runtime", runtime: ""} {
+		if err := link(filepath.Join(goroot, directory), filepath.Join(tree, directory), apart); err != nil {
+			return err
+		}
+	}
 	for name, change := range map[string]func([]byte) ([]byte, error){
 		"sigtab_linux_generic.go": blockable,
 		"netpoll_epoll.go":        withoutDescriptors,
 	} {
-		original := filepath.Join(strings.TrimSpace(string(root)), "src", "runtime", name)
-		text, err := os.ReadFile(original)
+		text, err := os.ReadFile(filepath.Join(goroot, runtime, name))
 		if err == nil {
 			text, err = change(text)
 		}
@@ -53,12 +66,35 @@ func main() {
 			log.Printf("the Go runtime is left as it is: %s: %v", name, err)
 			continue
 		}
-		replace[original] = filepath.Join(directory, name+".txt") // not a package of ours
-		check(os.WriteFile(replace[original], text, 0o666))
+		file := filepath.Join(tree, runtime, name)
+		if err := os.Remove(file); err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, text, 0o666); err != nil {
+			return err
+		}
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
-	check(err)
-	check(os.WriteFile(filepath.Join(directory, "overlay.json"), overlay, 0o666))
+	return nil
+}
+
+// link fills a directory with links to all that is in another one, but for the entry that is laid apart.
+func link(from, to, apart string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(to, 0o777); err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if entry.Name() == apart {
+			continue
+		}
+		if err := os.Symlink(filepath.Join(from, entry.Name()), filepath.Join(to, entry.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func check(err error) {

@@ -66,7 +66,9 @@ func sanitize(t *testing.T, sanitizer string) sanitized {
 		if strings.HasSuffix(source, "wrappers.gen.c") { // whose inlined checks take a minute to optimise
 			optimise = "-O0"
 		}
-		group.Go(func() {
+		group.Add(1)
+		go func() {
+			defer group.Done()
 			cores <- struct{}{}
 			defer func() { <-cores }()
 			compiler := exec.Command("gcc", "-std=gnu11", "-D_GNU_SOURCE", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec", "-g",
@@ -74,7 +76,7 @@ func sanitize(t *testing.T, sanitizer string) sanitized {
 				"-I"+filepath.Join(top, "pmpi"), "-c", source, "-o", objects[i])
 			out, err := compiler.CombinedOutput()
 			assert.NoError(t, err, "%s", out)
-		})
+		}()
 	}
 	group.Wait()
 	out, err = exec.Command("gcc", append(objects, "-fsanitize="+sanitizer, "-shared", "-Wl,-soname,libmarple.so", "-Wl,-z,now,-z,nodelete",

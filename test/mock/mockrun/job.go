@@ -78,7 +78,11 @@ func (j *job) launch(p *plan, exits *sync.WaitGroup) {
 				return
 			}
 			j.ranks = append(j.ranks, r)
-			exits.Go(func() { j.exited(rank, r.cmd.Wait()) })
+			exits.Add(1)
+			go func() {
+				defer exits.Done()
+				j.exited(rank, r.cmd.Wait())
+			}()
 			go j.serve(rank, r.conn)
 		}
 	}
