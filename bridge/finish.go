@@ -67,6 +67,7 @@ func (m mpi) Receive(from int) ([]byte, error) {
 func marple_core_gather(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C.int) {
 	guarded()
 	defer guard(&result)
+	ending()
 	s := find(handle)
 	if s == nil || f == nil || f.base == nil || f.size < record.TablesSize {
 		return C.MRL_CORE_BROKEN

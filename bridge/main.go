@@ -30,10 +30,24 @@ import (
 
 func main() {}
 
-// A guest in somebody else's process: few threads, and a heap that stays small.
+// A guest in somebody else's process: few threads, and no garbage collection while the program runs. What a hand-over
+// needs is made once; of the rest there are some hundred bytes for each new block of a file.
 func init() {
 	runtime.GOMAXPROCS(1)
-	debug.SetGCPercent(50)
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(collectedFrom)
+}
+
+const (
+	collectedFrom   = 64 << 20 // bytes of heap from which on it is collected all the same
+	collectedAtEnd  = 50       // GOGC, once the program has entered MPI_Finalize
+	unlimitedMemory = 1<<63 - 1
+)
+
+// ending makes the heap stay small while there is much to do.
+func ending() {
+	debug.SetMemoryLimit(unlimitedMemory)
+	debug.SetGCPercent(collectedAtEnd)
 }
 
 // logMemory is how many bytes of logs stay in memory where there can be no files.

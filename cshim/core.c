@@ -1,6 +1,6 @@
 /*
  * Opening and calling the Go core. A Go runtime inside somebody else's process is tolerable only if it
- * leaves no trace there: it is loaded late, once, and around everything that runs Go code
+ * leaves no trace there: it is loaded once, before anything is measured, and around everything that runs Go code
  *
  *  - signals are blocked, so that no handler of the application runs on a Go stack, except the
  *    synchronous faults, which the Go runtime turns into panics that the core recovers from; those that
@@ -293,6 +293,17 @@ bool mrl_core_ready(void)
     }
     atomic_store(&core.state, ok ? READY : UNAVAILABLE);
     return ok;
+}
+
+/*
+ * Opens it before anything is measured, so that no first full buffer stops the program. Where addresses are limited, which it
+ * takes many of, it is opened as late as can be. True: it is open.
+ */
+bool mrl_core_begin(void)
+{
+    struct rlimit limit;
+    bool unlimited = !getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur == RLIM_INFINITY;
+    return unlimited && mrl_core_stack_suffices() && mrl_core_ready();
 }
 
 /* Why there is no core; empty as long as one is not known to be missing. */

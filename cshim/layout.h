@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define MRL_MAGIC "MARPLE\r\n"
-#define MRL_VERSION 7u
+#define MRL_VERSION 8u
 
 /* What a call does. The order is that of analysis/record; values are written to disk. */
 enum mrl_op {
@@ -377,6 +377,7 @@ struct mrl_thread {
     uint64_t inside_hooks;       /* hooks called from inside an MPI call, not recorded */
     uint64_t values_lost;        /* values beyond those that fit an invocation's record */
     uint64_t cut_short;          /* invocations that ended with what they were in, or with the measurement */
+    uint64_t longest;            /* ticks that Marple has taken at once, the most: of a hand-over, a walk, a growing file */
     /* the consumer's */
     _Atomic uint64_t consumed; /* storing it commits everything below at once */
     uint64_t undo_batch;       /* the value of consumed that the undo log belongs to */

@@ -103,6 +103,7 @@ bool mrl_begin(const char *directory, int rank, int ranks)
     if (!mrl_threads_begin())
         return false;
     mrl_core_stack_suffices();
+    mrl_core_begin();
     pthread_atfork(NULL, NULL, after_fork_in_child);
     return true;
 }
@@ -122,6 +123,10 @@ void mrl_record(struct mrl_instant before)
         return;
     t->main_thread = 1;
     mrl_cpu_others_begin();
+    if (mrl_core_begin()) { /* with what it needs of this thread, before the first hand-over */
+        mrl_drain();
+        t->begin_tick = t->last_tick = t->last_end = mrl_now();
+    }
     h->begin_tick = t->begin_tick;
     mrl_samples_begin(t);
     mrl_switch(true);

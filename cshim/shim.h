@@ -121,6 +121,7 @@ void mrl_cpu_call(struct mrl_thread *t, uint64_t start, uint64_t end);
 /* core.c */
 struct mrl_finish;
 bool mrl_core_possible(char *why, size_t size);
+bool mrl_core_begin(void);
 bool mrl_core_ready(void);
 const char *mrl_core_why(void);
 bool mrl_core_ready_to_merge(void);
@@ -331,6 +332,8 @@ static inline void mrl_own(struct mrl_thread *t, uint64_t begin)
     if (mrl_now() - begin > mrl.long_ticks && begin - mrl_ended(t) <= mrl.long_ticks)
         mrl_cpu_begin(t);
     uint64_t ticks = mrl_now() - begin;
+    if (ticks > t->longest)
+        t->longest = ticks;
     t->own_ticks += ticks;
     t->own_sum += ticks;
     if (t->last_end)

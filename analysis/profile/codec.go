@@ -23,7 +23,7 @@ type coder struct {
 
 var errDamaged = errors.New("damaged profile")
 
-const formatVersion = 5
+const formatVersion = 6
 
 // Encode gives the profile as bytes for another rank.
 func Encode(p *Profile) []byte {
@@ -197,7 +197,7 @@ func total(c *coder, t *Total) {
 	number(c, &t.Threads)
 	number(c, &t.Cores)
 	for _, x := range []*uint64{&t.Wall, &t.Useful, &t.MPI, &t.OffCore, &t.Waited, &t.Blocked, &t.Paused, &t.Own, &t.Init,
-		&t.OtherMPI, &t.Others, &t.Calls, &t.Invocations, &t.Sent, &t.SentBytes, &t.Received, &t.ReceivedBytes} {
+		&t.OtherMPI, &t.Others, &t.Calls, &t.Invocations, &t.Sent, &t.SentBytes, &t.Received, &t.ReceivedBytes, &t.Longest} {
 		number(c, x)
 	}
 }

@@ -82,6 +82,7 @@ type Total struct {
 	Blocked  uint64 // outside MPI, blocked: within Useful
 	Paused   uint64 // while recording was switched off
 	Own      uint64 // Marple itself
+	Longest  uint64 // of that at once, on any thread
 	Init     uint64 // MPI_Init, before Wall begins
 	OtherMPI uint64 // MPI calls of other threads
 	Others   uint64 // CPU time of other threads during Wall
@@ -200,6 +201,7 @@ func FromProcess(p *record.Process, logs Logs) *Profile {
 		total.Threads += uint32(t.Owners)
 		profile.Lost.add(t)
 		total.Invocations += t.Invocations
+		total.Longest = max(total.Longest, clock.Ns(t.Longest))
 		for i := range t.Entries {
 			comms.count(&t.Entries[i], t.Main)
 		}

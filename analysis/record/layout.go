@@ -316,7 +316,7 @@ type Header struct {
 
 const (
 	magic   = "MARPLE\r\n"
-	version = 7
+	version = 8
 
 	recordSize    = 32
 	stringsMax    = 1 << 20
@@ -394,6 +394,7 @@ type thread struct {
 	insideHooks    uint64
 	valuesLost     uint64
 	cutShort       uint64
+	longest        uint64
 	consumed       uint64
 	undoBatch      uint64
 	undoCount      uint32

@@ -107,6 +107,7 @@ type Thread struct {
 	EntriesLost                      uint64 // aggregates that found no room of their own
 	DeepRegions, BadExits, InMPIHook uint64 // see struct mrl_thread
 	ValuesLost, CutShort             uint64 // likewise
+	Longest                          uint64 // likewise
 	Invocations                      uint64 // of components, that have ended
 	Kept                             uint64 // bytes of their records in a file, see KeepInvocations
 	Unkept                           uint64 // invocations that found no room there
@@ -123,7 +124,7 @@ func (p *Process) Threads() []Thread {
 		t := a.t
 		thread := Thread{Index: i, Main: t.mainThread != 0, Owners: int(max(t.owners, 1)), Begin: t.beginTick, LastEdge: t.lastFrom, LastTick: t.lastTick,
 			Entries: a.Entries(), EntriesLost: t.entriesLost, DeepRegions: t.deepRegions, BadExits: t.badExits, InMPIHook: t.insideHooks, Dropped: t.dropped,
-			ValuesLost: t.valuesLost, CutShort: t.cutShort, Invocations: t.invocations, Kept: t.kept, Unkept: t.unkept}
+			ValuesLost: t.valuesLost, CutShort: t.cutShort, Longest: t.longest, Invocations: t.invocations, Kept: t.kept, Unkept: t.unkept}
 		list = append(list, thread)
 	}
 	return list

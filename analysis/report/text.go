@@ -156,6 +156,9 @@ func (w *writer) finding(number int, f run.Finding) {
 // enoughCores is from when on waiting in MPI is told from waiting for ranks without a core; see the general model.
 const enoughCores = 0.9
 
+// told is the shortest interruption that is told, ns: a tenth of a millisecond.
+const told = 100_000
+
 // fewCores is how much of the time ranks must have had cores for anything else to be the first thing to say.
 const fewCores = 0.8
 
@@ -212,6 +215,9 @@ func (w *writer) efficiency() {
 	}
 	if len(parts) > 0 {
 		w.block("Not counted  ", "             ", strings.Join(parts, ", ")+" of all time")
+	}
+	if longest := w.r.LongestInterruption(); longest >= told {
+		w.line("Interrupted  by Marple for %s at most at once", words.Duration(float64(longest)/1e9))
 	}
 	w.withCores("With cores   ", w.r)
 	if cores, tell := w.r.OtherThreads(); tell {

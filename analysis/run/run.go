@@ -109,6 +109,7 @@ type RankBalance struct {
 	Abort   int    `json:"abort_code,omitempty"`
 	Threads int    `json:"threads"` // that called MPI or had regions
 	Balance
+	Longest       uint64 `json:"longest_interruption_ns,omitempty"` // that Marple has caused, of any thread
 	InitNs        uint64 `json:"init_ns"`
 	OtherMPI      uint64 `json:"other_threads_mpi_ns"`
 	OtherCPU      uint64 `json:"other_threads_cpu_ns,omitempty"` // CPU time of all threads but the one that called MPI_Init, during wall_ns
@@ -118,6 +119,14 @@ type RankBalance struct {
 	SentBytes     uint64 `json:"bytes_sent"`
 	Received      uint64 `json:"messages_received"`
 	ReceivedBytes uint64 `json:"bytes_received"`
+}
+
+// LongestInterruption is the longest that Marple has caused on any rank between MPI_Init and MPI_Finalize, ns.
+func (r *Run) LongestInterruption() (longest uint64) {
+	for i := range r.PerRank {
+		longest = max(longest, r.PerRank[i].Longest)
+	}
+	return longest
 }
 
 // Efficiency is the POP metrics, as shares from 0 to 1. Core time without a core (Balance.OffCore, Waited),

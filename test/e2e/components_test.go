@@ -268,6 +268,24 @@ func TestComponentsAfterAKill(t *testing.T) {
 	}
 }
 
+// Go's threads sleep while the program runs, from soon after a hand-over on: nothing of ours wakes up by itself.
+func TestThreadsSleepWhileTheProgramRuns(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "quiet")
+	out, err := exec.Command("gcc", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-I"+filepath.Join(top, "cshim", "include"), apps("quiet.c"), "-o", program, "-ldl").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	c := command{directory: t.TempDir()}
+	r := c.run(t, artifact(t, "marple"), "exec", "--out", "run", "--", program)
+	require.Zero(t, r.code, r.stderr)
+	var threads, ran int
+	_, err = fmt.Sscan(r.stdout, &threads, &ran)
+	require.NoError(t, err)
+	require.Positive(t, threads, "the core was not open")
+	require.Zero(t, ran)
+	measured := readRun(t, filepath.Join(c.directory, "run"))
+	require.Positive(t, measured.LongestInterruption())
+	require.Less(t, measured.LongestInterruption(), measured.Core.Own)
+}
+
 // Without MPI the report comes at exit, and every thread's invocations are there.
 func TestComponentsWithoutMPI(t *testing.T) {
 	if _, err := exec.LookPath("g++"); err != nil {

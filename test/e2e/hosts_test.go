@@ -65,8 +65,11 @@ var hosts = []host{
 	{program: "locals", mode: "plain"},
 
 	{program: "limits", mode: "address-space", environment: []string{"LEFT=100"},
+		says: []string{"too little address space is left (ulimit -v); marple recover made the report"}},
+	{program: "limits", mode: "address-space-before", environment: []string{"LEFT=1500"},
 		says: []string{"the address space limit (ulimit -v) leaves less than 2 GB; marple recover made the report"}},
 	{program: "limits", mode: "address-space", environment: []string{"LEFT=2100"}},
+	{program: "limits", mode: "address-space-before", environment: []string{"LEFT=4000"}},
 	{program: "limits", mode: "address-space", environment: []string{"LEFT=3000"}},
 	{program: "limits", mode: "addresses-used-up",
 		says: []string{"too little address space is left (ulimit -v); marple recover made the report"}},

@@ -38,6 +38,15 @@ static void address_space(void)
     MPI_Finalize();
 }
 
+/* The same before it: nothing that takes many addresses is opened before it is needed. */
+static void address_space_before(void)
+{
+    set_limit(RLIMIT_AS, addresses_in_use() + ((rlim_t)atoi(getenv("LEFT")) << 20));
+    MPI_Init(NULL, NULL);
+    steps(2 * MANY);
+    MPI_Finalize();
+}
+
 /* All is well until the program takes what is left. */
 static void addresses_used_up(void)
 {
@@ -132,7 +141,7 @@ static void disk(void)
 int main(int argc, char **argv)
 {
     static const struct mode modes[] = {
-        {"address-space", address_space}, {"addresses-used-up", addresses_used_up}, {"processes", processes}, {"file-size", file_size}, {"file-size-before", file_size_before},
+        {"address-space", address_space}, {"address-space-before", address_space_before}, {"addresses-used-up", addresses_used_up}, {"processes", processes}, {"file-size", file_size}, {"file-size-before", file_size_before},
         {"open-files", open_files}, {"disk", disk}, {NULL, NULL},
     };
     return choose(modes, argc, argv);
