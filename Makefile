@@ -107,11 +107,11 @@ test:
 SUITE := go run ./test/suite
 RACE  := record callgraph waitstate profile run diagnosis report symbol
 test-go:
-	@$(SUITE) "-timeout 60m -skip ^TestJudge ./..." "-race -timeout 60m -skip ^TestHostile$$ $(RACE:%=./analysis/%)"
+	@$(SUITE) -- "-timeout 60m -skip ^TestJudge ./..." "-race -timeout 60m -skip ^TestHostile$$ $(RACE:%=./analysis/%)"
 
 # One after the other: what is judged wants the cores for its ranks.
 judge: build mock
-	@$(SUITE) -judge "-count 1 -p 1 -timeout 3h -run ^TestJudge ./test/..."
+	@$(SUITE) -judge -- "-count 1 -p 1 -timeout 3h -run ^TestJudge ./test/..."
 
 test-long:
 	@test/setup.sh

@@ -1,7 +1,7 @@
 // Command suite runs go test and says in the end, in five lines, what ran, what was skipped and why, and how long it
 // took. Each argument is what one go test is to be asked for:
 //
-//	suite [-judge] "-timeout 60m ./..." "-race ./analysis/..."
+//	suite [-judge] -- "-timeout 60m ./..." "-race ./analysis/..."
 //
 // Where CI=1, what is skipped is a failure. With -judge it prints the scoreboard of the tests that judge (see
 // test/harness), and the conditions they were judged under; the exit code is 0 whatever is right or wrong in it.
@@ -30,7 +30,7 @@ func main() {
 	judge := flag.Bool("judge", false, "")
 	flag.Parse()
 	if flag.NArg() == 0 {
-		fmt.Fprintln(os.Stderr, `usage: suite [-judge] "ARGUMENTS OF GO TEST"...`)
+		fmt.Fprintln(os.Stderr, `usage: suite [-judge] -- "ARGUMENTS OF GO TEST"...`)
 		os.Exit(2)
 	}
 	s := suite{out: os.Stdout, tests: map[string]*test{}, packages: map[string]time.Duration{}, begun: time.Now(), load: load()}
