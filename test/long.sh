@@ -17,7 +17,7 @@ cd "$(dirname "$0")/.."
 suite() {
     flags=$1
     shift
-    MARPLE_LONG=1 go run ./test/suite -- "-count 1 -timeout 6h -skip ^TestJudge ${PACKAGES:-$*} $flags"
+    MARPLE_TEST_LONG=1 go run ./test/suite -- "-count 1 -timeout 6h -skip ^TestJudge ${PACKAGES:-$*} $flags"
 }
 
 programs() { suite "" ./test/...; }

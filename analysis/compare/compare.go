@@ -58,10 +58,11 @@ type Comparison struct {
 	Places       []Place      `json:"places"`       // of the main call tree; the largest differences first
 	Rest         Change       `json:"rest"`         // all that is in no place
 	Findings     []Finding    `json:"findings"`
-	Differences  []Difference `json:"differences"` // of the circumstances
-	Same         []string     `json:"same"`        // circumstances that do not differ
-	Caveats      []string     `json:"caveats"`     // what cannot be known, or must be kept in mind
-	Least        float64      `json:"least"`       // seconds per rank by which a place must differ to be listed
+	Differences  []Difference `json:"differences"`    // of the circumstances
+	Same         []string     `json:"same"`           // circumstances that do not differ
+	Caveats      []string     `json:"caveats"`        // what cannot be known, or must be kept in mind
+	Least        float64      `json:"least"`          // seconds per rank by which a place must differ to be listed
+	Gate         *Gate        `json:"gate,omitempty"` // where a limit was given
 }
 
 // Set describes a side.

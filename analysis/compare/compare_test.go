@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -298,4 +299,52 @@ func TestPublishedSchema(t *testing.T) {
 		require.NoError(t, schema.Validate(instance))
 	}
 	require.Error(t, schema.Validate(map[string]any{}))
+}
+
+// A function that takes 5 % of the run more is found in 95 of 100 comparisons of five runs a side that vary by 1 %, by
+// name; equal programs are suspected in 5 of 100 at most, whatever the limit.
+func TestGateInNoise(t *testing.T) {
+	const trials = 100
+	random := rand.New(rand.NewSource(7))
+	vary := func(x float64) uint64 { return uint64(x * (1 + 0.01*random.NormFloat64()) * ms) }
+	runs := func(solve float64) (list []*run.Run) {
+		for range 5 {
+			times := [2]uint64{vary(solve), vary(40)}
+			list = append(list, analysistest.Run(2, 2, func(r *analysistest.Rank) {
+				r.Region("solve", func() { r.Compute(times[0]) })
+				r.Region("exchange", func() { r.Compute(times[1]) })
+			}))
+		}
+		return list
+	}
+	caught, named, false0, falseLimit := 0, 0, 0, 0
+	for range trials {
+		c := compared(t, side("a", runs(60)...), side("b", runs(65)...))
+		require.NoError(t, c.Guard(0.03))
+		if c.Gate.Failed() {
+			caught++
+		}
+		if slices.ContainsFunc(c.Gate.Regressions, func(r compare.Regression) bool { return strings.Contains(r.What, "solve") }) {
+			named++
+		}
+		same := compared(t, side("a", runs(60)...), side("b", runs(60)...))
+		require.NoError(t, same.Guard(0))
+		if same.Gate.Failed() {
+			false0++
+		}
+		require.NoError(t, same.Guard(0.03))
+		if same.Gate.Failed() {
+			falseLimit++
+		}
+	}
+	t.Logf("of %d: caught %d, by name %d; false %d without a limit, %d above 3 %%", trials, caught, named, false0, falseLimit)
+	require.GreaterOrEqual(t, caught, trials*95/100)
+	require.GreaterOrEqual(t, named, trials*95/100)
+	require.LessOrEqual(t, false0, trials*5/100)
+	require.LessOrEqual(t, falseLimit, trials*5/100)
+}
+
+func TestGateNeedsRuns(t *testing.T) {
+	c := compared(t, side("a", app(100, 20, 0)), side("b", app(100, 40, 0)))
+	require.ErrorIs(t, c.Guard(0.05), compare.ErrNoNoise)
 }

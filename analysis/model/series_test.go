@@ -164,7 +164,7 @@ func covers(t testing.TB, c, draws, points, repetitions int, o model.Options) (m
 // the family is chosen by the fit, is told. The quick version has fewer draws, and room for what that means.
 func TestIntervalsOfTheThesisModels(t *testing.T) {
 	draws, room := 200, 4.5
-	if os.Getenv("MARPLE_LONG") == "1" {
+	if os.Getenv("MARPLE_TEST_LONG") == "1" {
 		draws, room = 2000, 2
 	}
 	for c := range thesis {

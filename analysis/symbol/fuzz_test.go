@@ -204,7 +204,7 @@ func TestHostile(t *testing.T) {
 		t.Skip("takes seconds, and a minute with the race detector")
 	}
 	large := func(n int) int { return n / 10 } // what takes time that grows faster than its input still takes minutes
-	if os.Getenv("MARPLE_LONG") == "1" {
+	if os.Getenv("MARPLE_TEST_LONG") == "1" {
 		large = func(n int) int { return n }
 	}
 	const code = 0x1000

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"marple/analysis/setting"
+	"marple/analysis/store"
+	"marple/analysis/words"
 )
 
 const execName = "exec"
@@ -59,6 +61,7 @@ or MARPLE_CONFIG (keep-raw: on). A flag counts more than a variable, a variable 
 		if file == "" {
 			file = os.Getenv("MARPLE_CONFIG")
 		}
+		sayMisspelt(os.Environ())
 		set := map[string]string{}
 		if file != "" {
 			fromFile, err := readConfig(file)
@@ -86,6 +89,33 @@ or MARPLE_CONFIG (keep-raw: on). A flag counts more than a variable, a variable 
 		return replace(arguments, set)
 	}
 	return c
+}
+
+// variables are those that settings have, and those of the commands.
+func variables() []string {
+	list := []string{"MARPLE_CONFIG", askedVariable, store.Variable}
+	for _, s := range setting.Table {
+		list = append(list, s.Variable())
+	}
+	return list
+}
+
+// sayMisspelt names variables that are nearly one of Marple's; others that begin like them may be a site's.
+func sayMisspelt(environment []string) {
+	known := variables()
+	all := &cobra.Command{SuggestionsMinimumDistance: 2} // which finds commands by names that are nearly the same
+	for _, v := range known {
+		all.AddCommand(&cobra.Command{Use: v, Run: func(*cobra.Command, []string) {}})
+	}
+	for _, v := range environment {
+		name, _, _ := strings.Cut(v, "=")
+		if !strings.HasPrefix(name, "MARPLE_") || slices.Contains(known, name) {
+			continue
+		}
+		if similar := all.SuggestionsFor(name); len(similar) > 0 {
+			say("%s is no setting of Marple's%s", words.Clean(name), meant(similar))
+		}
+	}
 }
 
 func expected(s setting.Setting) string {

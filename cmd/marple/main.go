@@ -1,15 +1,19 @@
 // Command marple is the command line: it sets up measured runs, and shows what was measured. It is thin:
 // flags in, analysis called, output out.
 //
-// It may use analysis. Exit codes: 0 fine, 1 failed, 2 used wrongly.
+// It may use analysis. Exit codes: 0 fine, 1 failed, 2 used wrongly, 3 slower than compare --fail-above allows; of exec the
+// program's, or 127 and 126 where there is no such program, or it cannot be executed.
 package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,12 +37,13 @@ func root() *cobra.Command {
 
     mpirun -n 8 marple exec ./app     measure a run; the report is printed when it ends
     marple report marple-app-1234     print it again`,
-		Version:       version,
-		SilenceUsage:  true,
-		SilenceErrors: true,
+		Version:                    version,
+		SuggestionsMinimumDistance: 2,
+		SilenceUsage:               true,
+		SilenceErrors:              true,
 		Args: func(c *cobra.Command, arguments []string) error {
 			if len(arguments) > 0 {
-				return usage("unknown command %q; see marple --help", arguments[0])
+				return usage("unknown command %q%s; see marple --help", arguments[0], meant(c.SuggestionsFor(arguments[0])))
 			}
 			return nil
 		},
@@ -49,7 +54,7 @@ func root() *cobra.Command {
 	})
 	c.AddCommand(exportCommand())
 	c.AddCommand(execCommand(), reportCommand(), callgraphCommand(), waitsCommand(), timelineCommand(), invocationsCommand(), fitCommand(), pruneCommand(), selectCommand(),
-		pageCommand(), serveCommand(), proxygenCommand(), dbCommand(), compareCommand(), recoverCommand(), doctorCommand(), diagnoseCommand(), knowledgeCommand(), completionCommand(), manCommand())
+		pageCommand(), serveCommand(), proxygenCommand(), dbCommand(), compareCommand(), recoverCommand(), doctorCommand(), diagnoseCommand(), knowledgeCommand(), completionCommand(), manCommand(), versionCommand())
 	c.CompletionOptions.DisableDefaultCmd = true
 	for _, command := range c.Commands() {
 		if strings.Contains(command.Use, "RUN") {
@@ -72,9 +77,32 @@ func main() {
 	} else {
 		time.Sleep(time.Second) // one on each host says it for all, if the launcher does not end it first because of others
 	}
-	var wrong usageError
-	if errors.As(err, &wrong) {
-		os.Exit(2)
+	os.Exit(exitCode(command.Name(), err))
+}
+
+// meant offers what was perhaps meant.
+func meant(suggestions []string) string {
+	if len(suggestions) == 0 {
+		return ""
 	}
-	os.Exit(1)
+	return "; did you mean " + strings.Join(suggestions, " or ") + "?"
+}
+
+// exitCode is that of a command that failed. Of exec it is what shells give where a program cannot be started.
+func exitCode(command string, err error) int {
+	var wrong usageError
+	var slower regression
+	switch {
+	case errors.As(err, &wrong):
+		return 2
+	case errors.As(err, &slower):
+		return 3
+	case command != execName:
+		return 1
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return 127
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC):
+		return 126
+	}
+	return 1
 }

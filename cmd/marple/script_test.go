@@ -44,7 +44,8 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			e.Setenv("VALIDATION", e.WorkDir)
-			return errors.Join(storeRun(directory), storeValidation(e.WorkDir), storeSeries(filepath.Join(e.WorkDir, "series")))
+			return errors.Join(storeRun(directory), storeValidation(e.WorkDir), storeSeries(filepath.Join(e.WorkDir, "series")),
+				storeSides(e.WorkDir))
 		},
 	})
 }
@@ -82,6 +83,26 @@ func storeRun(directory string) error {
 	})
 	diagnosis.Conclude(r)
 	return r.Write(directory, pipeline.Report(r, directory))
+}
+
+// storeSides keeps four runs each of a program before and after its solver became slower by a fifth of the run.
+func storeSides(directory string) error {
+	for _, side := range []struct {
+		name  string
+		solve uint64 // µs
+	}{{"fast", 80_000}, {"slow", 100_000}} {
+		for i := range uint64(4) {
+			r := analysistest.Run(2, 2, func(r *analysistest.Rank) {
+				r.Region("solve", func() { r.Compute((side.solve + 100*i) * 1000) })
+				r.Compute((20_000 - 50*i) * 1000)
+			})
+			path := filepath.Join(directory, side.name, strconv.FormatUint(i, 10))
+			if err := errors.Join(os.MkdirAll(path, 0o777), r.Write(path, "")); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // storeValidation keeps runs of the application of N. Trebon's thesis (chapter VI): a driver calls A and B, which take

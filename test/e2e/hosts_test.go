@@ -118,7 +118,7 @@ func (m *library) host(t testing.TB, program string, arguments ...string) string
 
 func (h host) test(t testing.TB, mpi *library, program string) {
 	c := command{environment: h.environment, directory: t.TempDir()}
-	if os.Getenv("MARPLE_LONG") == "1" { // that the program itself is right need not be seen each time
+	if os.Getenv("MARPLE_TEST_LONG") == "1" { // that the program itself is right need not be seen each time
 		bare := c.run(t, mpi.launch(hostRanks, program, h.mode)...)
 		require.Zero(t, bare.code, "without Marple: %s\n%s", bare.stdout, bare.stderr)
 		require.Positive(t, steps(t, bare.stdout))

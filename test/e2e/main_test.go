@@ -96,7 +96,7 @@ func missing(t testing.TB, what string) {
 	harness.Missing(t, what)
 }
 
-// scale is how large a program is made, or how often something random is tried: MARPLE_LONG=1 (make test-long)
+// scale is how large a program is made, or how often something random is tried: MARPLE_TEST_LONG=1 (make test-long)
 // asks for more.
 func scale(usual, long int) int {
 	if harness.Long() {

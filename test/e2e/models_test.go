@@ -232,7 +232,7 @@ func TestJudgeAilmentsOfModels(t *testing.T) {
 			for n, p := range pairs {
 				d := designs[p.program]
 				// Each pair on one of them. MPICH's ranks do not leave their cores to others while they wait.
-				if here := map[bool]*library{true: mpich, false: openMPI}[d.ranks == 2 && n%2 == 1]; here != mpi && os.Getenv("MARPLE_LONG") != "1" {
+				if here := map[bool]*library{true: mpich, false: openMPI}[d.ranks == 2 && n%2 == 1]; here != mpi && os.Getenv("MARPLE_TEST_LONG") != "1" {
 					continue
 				}
 				if programs[p.program] == "" {

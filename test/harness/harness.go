@@ -16,4 +16,4 @@ func Missing(t testing.TB, what string) {
 }
 
 // Long tells whether what is random is to be tried often, and programs are to be large: make test-long.
-func Long() bool { return os.Getenv("MARPLE_LONG") == "1" }
+func Long() bool { return os.Getenv("MARPLE_TEST_LONG") == "1" }

@@ -71,7 +71,7 @@ func TestLists(t *testing.T) {
 	assert.Equal(t, "nowhere-to-be-found", Command{Need: []string{"sh", "nowhere-to-be-found"}}.Missing())
 }
 
-// Programs do under Marple what they do without it. MARPLE_LONG=1 takes all there are.
+// Programs do under Marple what they do without it. MARPLE_TEST_LONG=1 takes all there are.
 func TestNeutrality(t *testing.T) {
 	top, err := filepath.Abs("../..")
 	require.NoError(t, err)
@@ -94,7 +94,7 @@ func TestNeutrality(t *testing.T) {
 	t.Setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
 	t.Setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
 	lists := []string{"testdata/short.txt"}
-	if os.Getenv("MARPLE_LONG") == "1" {
+	if os.Getenv("MARPLE_TEST_LONG") == "1" {
 		lists = append(lists, "testdata/long.txt")
 	}
 	c := Checker{Under: filepath.Join(top, "build", "marple") + " exec", Limit: 30 * time.Minute}
