@@ -47,6 +47,9 @@ $(GEN)/functions.gen.h $(GEN_C) &: pmpi/functions.txt $(wildcard pmpi/gen/*.go) 
 	@mkdir -p $(GEN)
 	@go run ./pmpi/gen pmpi/functions.txt $(GEN)
 
+analysis/mpi/table.go: pmpi/functions.txt $(wildcard pmpi/gen/*.go)
+	@go run ./pmpi/gen pmpi/functions.txt $@
+
 $(BUILD)/obj/gen/%.o: $(GEN)/%.c $(HEADERS)
 	@mkdir -p $(@D)
 	@echo "CC $<"

@@ -2,10 +2,10 @@ package diagnosis
 
 import (
 	"slices"
-	"strings"
 
 	"marple/analysis/callgraph"
 	"marple/analysis/knowledge"
+	"marple/analysis/mpi"
 	"marple/analysis/record"
 	"marple/analysis/run"
 	"marple/analysis/words"
@@ -58,7 +58,9 @@ func (d *data) unknownWaiting() float64 {
 	w := d.r.Waits
 	if w == nil || d.r.Efficiency.CoreAvailability < enoughCores && !d.r.AsWithCores ||
 		slices.ContainsFunc(d.r.NotSeen, func(n run.Note) bool { return slices.Contains(incomplete, n.ID) }) ||
-		slices.ContainsFunc(d.nodes, func(n node) bool { return n.op.Collective() && strings.HasPrefix(n.Name, "MPI_I") }) {
+		slices.ContainsFunc(d.nodes, func(n node) bool {
+			return n.op.Collective() && mpi.Known(n.Name, n.op, 0).Flags&record.Nonblocking != 0
+		}) {
 		return d.inMPI
 	}
 	unknown := seconds(w.Ns)

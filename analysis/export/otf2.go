@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"marple/analysis/mpi"
 	"marple/analysis/record"
 	"marple/analysis/run"
 	"marple/analysis/trace"
@@ -152,10 +153,6 @@ func (o *otf2) comm(p *record.Process, raw uint16) *otf2Comm {
 
 const undefined = 1<<32 - 1
 
-// otf2Operations are the numbers of collective operations in OTF2, by what follows MPI_ and a possible I.
-var otf2Operations = map[string]int64{"Barrier": 0, "Bcast": 1, "Gather": 2, "Gatherv": 3, "Scatter": 4, "Scatterv": 5, "Allgather": 6, "Allgatherv": 7,
-	"Alltoall": 8, "Alltoallv": 9, "Alltoallw": 10, "Allreduce": 11, "Reduce": 12, "Reduce_scatter": 13, "Scan": 14, "Exscan": 15, "Reduce_scatter_block": 16}
-
 // otf2Call is a call that is being written: what completes in it comes before its end.
 type otf2Call struct {
 	open       bool
@@ -226,7 +223,7 @@ func (o *otf2) events(p *record.Process, log io.ReaderAt, thread int, clock func
 			start := at(e.Start)
 			call = otf2Call{open: true, end: clock(e.Start + e.Duration), region: o.region(name, true)}
 			o.line('E', start, call.region)
-			operation, listed := otf2Operations[strings.TrimSuffix(strings.TrimPrefix(name, "MPI_"), "_c")]
+			operation, listed := mpi.Known(name, n.Op, n.Flags).OTF2()
 			switch c := comm(e.Comm); {
 			case e.Failed() || n.Flags&record.Persistent != 0:
 			case e.Collective() && listed && c != nil && !e.Started():

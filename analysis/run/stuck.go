@@ -7,44 +7,29 @@ import (
 	"strings"
 
 	"marple/analysis/callgraph"
+	"marple/analysis/mpi"
 	"marple/analysis/profile"
 	"marple/analysis/record"
 	"marple/analysis/words"
 )
 
-// Roles that a blocking call has for others: it can give them a message, take one of theirs, or needs all members.
-const (
-	gives = 1 << iota
-	takes
-	gathers
-	fromRoot // of these: others wait for the root ...
-	toRoot   // ... or the root waits for the others
-)
-
-// blocking are the calls of which it is known whom they wait for. Collective ones are looked up without the "_c", the
-// "v" or the "w" at their ends.
-var blocking = map[string]int{
-	"MPI_Send": gives, "MPI_Bsend": gives, "MPI_Ssend": gives, "MPI_Rsend": gives,
-	"MPI_Recv": takes, "MPI_Mrecv": takes, "MPI_Probe": takes, "MPI_Mprobe": takes,
-	"MPI_Sendrecv": gives | takes, "MPI_Sendrecv_replace": gives | takes,
-	"MPI_Barrier": gathers, "MPI_Allreduce": gathers, "MPI_Allgather": gathers, "MPI_Alltoall": gathers, "MPI_Reduce_scatter": gathers,
-	"MPI_Reduce_scatter_block": gathers, "MPI_Comm_dup": gathers, "MPI_Comm_split": gathers, "MPI_Comm_create": gathers, "MPI_Finalize": gathers,
-	"MPI_Bcast": fromRoot, "MPI_Scatter": fromRoot, "MPI_Reduce": toRoot, "MPI_Gather": toRoot,
-}
-
-func roleOf(call string) int {
-	call = strings.TrimSuffix(call, "_c")
-	if role, ok := blocking[call]; ok {
-		return role
+// waitsOf is whom a call waits for, if it blocks.
+func waitsOf(call string) mpi.Waits {
+	if f := mpi.Of(call); f != nil && f.Flags == 0 {
+		return f.Waits
 	}
-	return blocking[strings.TrimRight(call, "vw")] & (gathers | fromRoot | toRoot)
+	return mpi.Unknown
 }
+
+// gives and takes tell whether a call can give another one a message, or take one of its.
+func (h *hanging) gives() bool { return h.waits == mpi.Receiver || h.waits == mpi.Both }
+func (h *hanging) takes() bool { return h.waits == mpi.Sender || h.waits == mpi.Both }
 
 // hanging is the call that a rank's thread which called MPI_Init did not come back from.
 type hanging struct {
 	callgraph.Stuck
 	own     *Stuck
-	role    int
+	waits   mpi.Waits
 	members []int // of the communicator; nil if it is not known
 }
 
@@ -58,7 +43,7 @@ func (b *builder) stuck(r *Run) []Stuck {
 	for i, s := range found {
 		list[i] = Stuck{Rank: s.Rank, Thread: s.Thread, Call: s.Name, Site: b.stuckAt(s.Site), Peer: s.Peer, SinceNs: s.Ns, WaitedNs: max(r.WallNs, s.Ns) - s.Ns}
 		if s.Main {
-			calls[int(s.Rank)] = &hanging{s, &list[i], roleOf(s.Name), b.members(s.Comm)}
+			calls[int(s.Rank)] = &hanging{s, &list[i], waitsOf(s.Name), b.members(s.Comm)}
 		}
 	}
 	for _, h := range calls {
@@ -99,33 +84,40 @@ func (b *builder) members(id uint64) (list []int) {
 
 // waitFor finds out whom a call waits for.
 func (h *hanging) waitFor(calls map[int]*hanging) {
-	var absent []int // members that are not in this call, too
+	var absent, below []int // members that are not in this call, too; of them those before this rank
+	lower := true
 	for _, m := range h.members {
+		lower = lower && m != int(h.Rank)
 		if other := calls[m]; m != int(h.Rank) && (other == nil || other.Name != h.Name || other.Comm != h.Comm) {
 			absent = append(absent, m)
+			if lower {
+				below = append(below, m)
+			}
 		}
 	}
 	root := int(h.World)
+	atRoot := root == int(h.Rank)
 	switch {
-	case h.role&(gives|takes) != 0 && h.World >= 0:
+	case (h.gives() || h.takes()) && h.World >= 0:
 		h.own.WaitsFor = []int{root}
-	case h.role&takes != 0 && h.Peer == record.Any:
+	case h.takes() && h.Peer == record.Any:
 		h.own.WaitsFor, h.own.Any = slices.DeleteFunc(slices.Clone(h.members), func(m int) bool { return m == int(h.Rank) }), true
-	case h.role&gathers != 0, h.role&(fromRoot|toRoot) != 0 && root == int(h.Rank):
+	case h.waits == mpi.Members, (h.waits == mpi.Root || h.waits == mpi.Others) && atRoot:
 		h.own.WaitsFor = absent
-	case h.role&(fromRoot|toRoot) != 0 && slices.Contains(absent, root):
+	case (h.waits == mpi.Root || h.waits == mpi.Others) && slices.Contains(absent, root):
 		h.own.WaitsFor = []int{root}
+	case h.waits == mpi.Lower:
+		h.own.WaitsFor = below
 	}
 }
 
 // serves tells whether a call may be what another one waits for: then both go on.
 func (h *hanging) serves(other *hanging) bool {
-	const both = gives | takes
-	if h.role&both == both { // with whom it does the other half is not known
-		return other.role&both != 0
+	if h.waits == mpi.Both { // with whom it does the other half is not known
+		return other.gives() || other.takes()
 	}
 	meant := h.World == other.Rank || h.Peer == record.Any
-	return meant && (h.role&gives != 0 && other.role&takes != 0 || h.role&takes != 0 && other.role&gives != 0)
+	return meant && (h.gives() && other.takes() || h.takes() && other.gives())
 }
 
 // deadlocks marks the calls that cannot end: those that are left when all that could are taken away again and again.
@@ -155,7 +147,7 @@ func (b *builder) deadlocks(r *Run, calls map[int]*hanging) {
 	for _, h := range calls {
 		for _, m := range h.own.WaitsFor {
 			other := calls[m]
-			h.own.Uncertain = h.own.Uncertain || h.own.Deadlock && h.role&takes != 0 && (other != nil && other.Flying || b.underWay(m, int(h.Rank)))
+			h.own.Uncertain = h.own.Uncertain || h.own.Deadlock && h.takes() && (other != nil && other.Flying || b.underWay(m, int(h.Rank)))
 		}
 	}
 }

@@ -10,8 +10,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"marple/analysis/callgraph"
+	"marple/analysis/mpi"
 	"marple/analysis/record"
 	"marple/analysis/run"
 	"marple/analysis/stat"
@@ -376,7 +378,10 @@ func (n *node) callgraph(rank int32, exclusive, inclusive uint64) callgraph.Node
 	sum := inclusive
 	switch n.kind {
 	case callgraph.KindMPI:
-		out.Op, sum = opOf(n.step.Name), exclusive
+		sum = exclusive
+		if f := mpi.Of(n.step.Name); f != nil {
+			out.Op = f.Op
+		}
 	case callgraph.KindPhase:
 		fmt.Sscanf(n.step.Name, "phase %d", &out.Level)
 	case callgraph.KindCut:
@@ -498,17 +503,15 @@ const (
 )
 
 // sizes are the atomic events for what collective operations move, by the functions that they are counted in.
-var sizes = map[string]string{
-	"Message size for broadcast":      "MPI_Bcast",
-	"Message size for reduce":         "MPI_Reduce",
-	"Message size for all-reduce":     "MPI_Allreduce",
-	"Message size for reduce-scatter": "MPI_Reduce_scatter",
-	"Message size for gather":         "MPI_Gather",
-	"Message size for all-gather":     "MPI_Allgather",
-	"Message size for scatter":        "MPI_Scatter",
-	"Message size for all-to-all":     "MPI_Alltoall",
-	"Message size for scan":           "MPI_Scan",
-}
+var sizes = sync.OnceValue(func() map[string]string {
+	m := map[string]string{}
+	for _, f := range mpi.All() {
+		if f.TAU != "" {
+			m["Message size for "+f.TAU] = f.Name
+		}
+	}
+	return m
+})
 
 // moved gives a function's bytes to its call path, if it has only one.
 func moved(g *callgraph.Graph, function string, n uint64) {

@@ -346,7 +346,7 @@ var (
 
 // ofMessages tells the atomic events that count what messages and collective operations move.
 func ofMessages(name string) bool {
-	if sizes[name] != "" || name == sentToAll || name == receivedFromAll {
+	if sizes()[name] != "" || name == sentToAll || name == receivedFromAll {
 		return true
 	}
 	return slices.ContainsFunc(directions[:], func(prefix string) bool { return strings.HasPrefix(name, prefix) })
@@ -369,7 +369,7 @@ func (r *reader) messages(p *profile.Profile, t *profile.Total, f *File) {
 			continue
 		}
 		sum := count(e.N * e.Mean)
-		if function := sizes[e.Name]; function != "" {
+		if function := sizes()[e.Name]; function != "" {
 			moved(&p.Graph, function, sum)
 		}
 		switch e.Name {

@@ -339,24 +339,6 @@ func TestWhatIsNoProfile(t *testing.T) {
 	assert.ErrorContains(t, err, "no TAU profiles: expected files such as profile.0.0.0")
 }
 
-// What a function does is known to the wrappers; here it is told by its name.
-func TestClassesOfFunctionsAreThoseOfTheWrappers(t *testing.T) {
-	directory := t.TempDir()
-	command := exec.Command("go", "run", "./pmpi/gen", "pmpi/functions.txt", directory)
-	command.Dir = "../.."
-	out, err := command.CombinedOutput()
-	require.NoError(t, err, string(out))
-	text, err := os.ReadFile(filepath.Join(directory, "functions.gen.c"))
-	require.NoError(t, err)
-	found := regexp.MustCompile(`\{"(MPI_\w+)", MRL_OP_(\w+)`).FindAllStringSubmatch(string(text), -1)
-	require.Greater(t, len(found), 300)
-	cName := strings.NewReplacer("comm", "communicator", "_", "-")
-	for _, m := range found {
-		want := cName.Replace(strings.ToLower(m[2]))
-		assert.Equal(t, want, opOf(m[1]).String(), m[1])
-	}
-}
-
 func FuzzRead(f *testing.F) {
 	for _, file := range []string{"testdata/depth/profile.0.0.0", "testdata/flat/profile.0.0.0", "testdata/written.txt"} {
 		data, err := os.ReadFile(file)

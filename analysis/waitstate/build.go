@@ -2,9 +2,9 @@ package waitstate
 
 import (
 	"slices"
-	"strings"
 
 	"marple/analysis/callgraph"
+	"marple/analysis/mpi"
 	"marple/analysis/record"
 )
 
@@ -19,28 +19,8 @@ type Log interface {
 	Bytes() uint64
 }
 
-// collective says of an operation class what it depends on.
-var collective = map[record.Op]struct {
-	kind    Kind
-	pattern Pattern
-}{
-	record.OpBarrier:  {AllToAll, WaitAtBarrier},
-	record.OpNToN:     {AllToAll, WaitAtNxN},
-	record.OpNToOne:   {ToRoot, EarlyReduce},
-	record.OpOneToN:   {FromRoot, LateBroadcast},
-	record.OpScan:     {Prefix, EarlyScan},
-	record.OpFence:    {AllToAll, WaitAtFence},
-	record.OpComm:     {AllToAll, WaitAtCreation},
-	record.OpWindow:   {AllToAll, WaitAtCreation},
-	record.OpFinalize: {AllToAll, WaitAtFinalize},
-}
-
-// creations are those functions that make something together with all members of an intracommunicator.
-var creations = map[string]bool{
-	"MPI_Comm_create": true, "MPI_Comm_dup": true, "MPI_Comm_dup_with_info": true, "MPI_Comm_split": true, "MPI_Comm_split_type": true,
-	"MPI_Cart_create": true, "MPI_Cart_sub": true, "MPI_Graph_create": true, "MPI_Dist_graph_create": true, "MPI_Dist_graph_create_adjacent": true,
-	"MPI_Win_create": true, "MPI_Win_allocate": true, "MPI_Win_allocate_shared": true, "MPI_Win_create_dynamic": true, "MPI_Win_free": true,
-}
+// kinds are what collective operations depend on, by what their calls wait for.
+var kinds = map[mpi.Waits]Kind{mpi.Members: AllToAll, mpi.Others: ToRoot, mpi.Root: FromRoot, mpi.Lower: Prefix}
 
 // stays says of what operation classes calls take as long on an ideal network.
 var stays = map[record.Op]bool{record.OpFileRead: true, record.OpFileWrite: true, record.OpFileOther: true, record.OpDatatype: true, record.OpLocal: true}
@@ -48,7 +28,7 @@ var stays = map[record.Op]bool{record.OpFileRead: true, record.OpFileWrite: true
 // FromProcess takes one process's events out of the logs of its threads, by thread number.
 func FromProcess(p *record.Process, logs map[int]Log) (*Rank, error) {
 	b := &builder{p: p, h: p.Header(), clock: callgraph.CommonClockOf(p.Header()), places: callgraph.PlacesOf(p), paths: map[callgraph.ID]uint32{},
-		comms: map[uint16]int{}, started: map[operation]started{}, probed: map[Message][]int32{}}
+		comms: map[uint16]int{}, functions: map[uint32]*mpi.Function{}, started: map[operation]started{}, probed: map[Message][]int32{}}
 	b.r = &Rank{Begin: b.clock.At(b.h.BeginTick), End: b.clock.At(b.h.EndTick), Sight: sightOf(b.h)}
 	b.r.OffCore = b.path(OffCore)
 	threads := p.Threads()
@@ -98,13 +78,14 @@ type started struct {
 }
 
 type builder struct {
-	p      *record.Process
-	h      *record.Header
-	r      *Rank
-	clock  callgraph.CommonClock
-	places *callgraph.Places
-	paths  map[callgraph.ID]uint32
-	comms  map[uint16]int // see comm
+	p         *record.Process
+	h         *record.Header
+	r         *Rank
+	clock     callgraph.CommonClock
+	places    *callgraph.Places
+	paths     map[callgraph.ID]uint32
+	comms     map[uint16]int           // see comm
+	functions map[uint32]*mpi.Function // by path
 
 	thread   uint16
 	main     bool
@@ -216,7 +197,11 @@ func (b *builder) logged(e *record.Logged) {
 	if node.Flags&record.Persistent != 0 {
 		return
 	}
-	name := strings.TrimSuffix(node.Name, "_c") // of bindings with large counts
+	function := b.functions[e.Path]
+	if function == nil {
+		function = mpi.Known(node.Name, node.Op, node.Flags)
+		b.functions[e.Path] = function
+	}
 	switch op := node.Op; {
 	case op.Sends():
 		i := b.message(&b.r.Sends, e, at, done)
@@ -232,7 +217,7 @@ func (b *builder) logged(e *record.Logged) {
 			return
 		}
 		b.begin(&b.r.Sends, i, number)
-	case op == record.OpRecv && (name == "MPI_Mrecv" || name == "MPI_Imrecv"):
+	case op == record.OpRecv && function.Matched:
 		b.matched(e, done, number)
 	case op == record.OpRecv:
 		i := b.message(&b.r.Receives, e, at, done)
@@ -243,15 +228,15 @@ func (b *builder) logged(e *record.Logged) {
 		if i := b.message(&b.r.Receives, e, at, done); i >= 0 {
 			b.r.Receives[i].Peeks = true
 		}
-		if name == "MPI_Mprobe" {
+		if function.Matched {
 			b.take(e)
 		}
 	case op == record.OpTest:
-		if name == "MPI_Improbe" && e.Hit() {
+		if function.Matched && e.Hit() {
 			b.take(e)
 		}
 	default:
-		b.collective(op, name, e.Comm, e.Peer, at, done, number, e.Started() && !e.Finished())
+		b.collective(function, e.Comm, e.Peer, at, done, number, e.Started() && !e.Finished())
 	}
 }
 
@@ -277,14 +262,11 @@ func (b *builder) matched(e *record.Logged, done, number uint32) {
 }
 
 // collective notes an operation that all members of a communicator take part in.
-func (b *builder) collective(op record.Op, name string, comm uint16, root int32, at, done, number uint32, goesOn bool) {
-	fact, ok := collective[op]
-	if op == record.OpNeighbor {
+func (b *builder) collective(f *mpi.Function, comm uint16, root int32, at, done, number uint32, goesOn bool) {
+	if f.Op == record.OpNeighbor {
 		b.r.Lost.Uncovered++
 	}
-	if (op == record.OpComm || op == record.OpWindow) && !creations[name] {
-		ok = false
-	}
+	kind, ok := kinds[f.Waits]
 	if !ok {
 		return
 	}
@@ -292,7 +274,7 @@ func (b *builder) collective(op record.Op, name string, comm uint16, root int32,
 	if i < 0 {
 		return
 	}
-	b.r.Collectives = append(b.r.Collectives, Collective{Comm: uint32(i), Kind: fact.kind, Pattern: fact.pattern, Root: root, At: at, Done: done})
+	b.r.Collectives = append(b.r.Collectives, Collective{Comm: uint32(i), Kind: kind, Pattern: PatternOf(f.Pattern), Root: root, At: at, Done: done})
 	if goesOn {
 		b.begin(nil, int32(len(b.r.Collectives)-1), number)
 	}
@@ -333,7 +315,7 @@ func (b *builder) comm(raw uint16) int {
 func (b *builder) posted(e *record.Logged) {
 	b.number = max(b.number, e.Number+1)
 	if e.Collective() {
-		b.collective(e.Op, "", e.Comm, e.Peer, b.call, NotDone, e.Number, true)
+		b.collective(mpi.Known("", e.Op, 0), e.Comm, e.Peer, b.call, NotDone, e.Number, true)
 		return
 	}
 	list := &b.r.Sends

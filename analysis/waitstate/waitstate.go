@@ -47,6 +47,9 @@ func (p Pattern) String() string {
 	return "unknown"
 }
 
+// PatternOf is the inverse of String; None for other names.
+func PatternOf(name string) Pattern { return Pattern(max(0, slices.Index(names[:], name))) }
+
 // Transport moves messages between ranks, as profile.Transport does.
 type Transport interface {
 	Rank() int

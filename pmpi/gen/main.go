@@ -1,6 +1,7 @@
 // Command gen reads pmpi/functions.txt and writes the wrappers of every MPI function named there.
 //
-//	gen TABLE OUTPUT-DIRECTORY
+//	gen TABLE OUTPUT-DIRECTORY   the wrappers
+//	gen TABLE FILE.go            the table that analysis reads
 package main
 
 import (
@@ -14,11 +15,17 @@ import (
 func main() {
 	log.SetFlags(0)
 	if len(os.Args) != 3 {
-		log.Fatal("usage: gen TABLE OUTPUT-DIRECTORY")
+		log.Fatal("usage: gen TABLE OUTPUT-DIRECTORY|FILE.go")
 	}
 	table, err := ReadTable(os.Args[1])
 	if err != nil {
 		log.Fatal(err)
+	}
+	if filepath.Ext(os.Args[2]) == ".go" {
+		if err := os.WriteFile(os.Args[2], goTable(table), 0o666); err != nil {
+			log.Fatal(err)
+		}
+		return
 	}
 	for name, text := range map[string]string{
 		"functions.gen.h": header(table),
@@ -76,6 +83,7 @@ func wrappers(t *Table) string {
 	for _, f := range t.Functions {
 		most = max(most, len(f.Params))
 	}
+	b.WriteString("typedef int mrl_taking_0(void);\n")
 	for n := 1; n <= most; n++ {
 		fmt.Fprintf(&b, "typedef int mrl_taking_%d(%s);\n", n, strings.TrimSuffix(strings.Repeat("mrl_word, ", n), ", "))
 	}

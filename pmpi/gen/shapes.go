@@ -17,6 +17,8 @@ type shape struct {
 	write         string
 	failed        string // when the call has failed
 	receives      bool   // a message, even if it fails for want of room for all of it
+	collective    bool   // all members of a communicator make the call, and move data or only meet
+	matched       bool   // looks for a message by MPI_Mprobe's rules, or receives one that was found by them
 }
 
 const (
@@ -67,8 +69,8 @@ var shapes = map[string]shape{
 	"irecv": {op: "RECV", start: Immediate, after: posted + follow("RECV", "mrl_bytes(t, count, datatype, $wide)")},
 	"recv_init": {op: "RECV", start: Persistent, after: posted +
 		follow("RECV", "mrl_bytes(t, count, datatype, $wide)")},
-	"mrecv": {op: "RECV", receives: true, before: ours + "\n    " + holdMsg, after: takeMsg + received + "\n        mrl_request_drop(held);"},
-	"imrecv": {op: "RECV", start: Immediate, before: holdMsg, after: `
+	"mrecv": {op: "RECV", matched: true, receives: true, before: ours + "\n    " + holdMsg, after: takeMsg + received + "\n        mrl_request_drop(held);"},
+	"imrecv": {op: "RECV", matched: true, start: Immediate, before: holdMsg, after: `
         if (held) {
             c.comm = held->comm;
             c.peer = held->peer;
@@ -100,12 +102,12 @@ var shapes = map[string]shape{
             c.tag = m.tag;
             c.flags |= MRL_HIT;
         }`},
-	"mprobe": {op: "PROBE", before: ours, after: `
+	"mprobe": {op: "PROBE", matched: true, before: ours, after: `
         struct mrl_received_message m = mrl_read_status(status);
         c.comm = mrl_comm(t, comm);
         c.peer = m.peer;
         c.tag = m.tag;` + putMsg},
-	"improbe": {op: "TEST", start: Immediate, before: ours, after: posted + `
+	"improbe": {op: "TEST", matched: true, start: Immediate, before: ours, after: posted + `
         if (*(const int *)flag) {
             struct mrl_received_message m = mrl_read_status(status);
             c.peer = m.peer;
@@ -127,6 +129,7 @@ var shapes = map[string]shape{
 		after: "\n        c.flags |= *(const int *)flag ? MRL_HIT : 0;",
 		write: "if (c.flags & MRL_HIT)\n        at = mrl_complete(t, held, status, at);\n    else\n        mrl_request_keep(held);", failed: "mrl_request_keep(held);"},
 	"get_status": {op: "TEST", start: Immediate, after: "\n        c.flags |= *(const int *)flag ? MRL_HIT : 0;"},
+	"get_some":   {op: "TEST", start: Immediate, after: "\n        c.flags |= *(const int *)outcount > 0 ? MRL_HIT : 0;"},
 	"waitall": {op: "WAIT", before: holdAll("count") + statusAll,
 		write:  "at = mrl_complete_all(t, held, n, array_of_statuses, at);",
 		failed: "mrl_keep_all(held, n);"},
@@ -150,14 +153,15 @@ var shapes = map[string]shape{
 	"cancel": {op: "REQUEST", before: holdOne, write: "mrl_request_cancelling(held);", failed: "mrl_request_keep(held);"},
 	"request_free": {op: "REQUEST", before: holdOne, write: "mrl_abandon(t, held);",
 		failed: "mrl_request_keep(held);"},
+	"flush":    {op: "LOCAL", start: Immediate, after: follow("OTHER", "0")},
 	"grequest": {op: "REQUEST", start: Immediate, after: follow("OTHER", "0")},
 
-	"barrier":  {op: "BARRIER", after: collective},
-	"n_to_n":   {op: "N_TO_N", after: collective},
-	"one_to_n": {op: "ONE_TO_N", after: collective},
-	"n_to_one": {op: "N_TO_ONE", after: collective},
-	"scan":     {op: "SCAN", after: collective},
-	"neighbor": {op: "NEIGHBOR", after: collective},
+	"barrier":  {op: "BARRIER", collective: true, after: collective},
+	"n_to_n":   {op: "N_TO_N", collective: true, after: collective},
+	"one_to_n": {op: "ONE_TO_N", collective: true, after: collective},
+	"n_to_one": {op: "N_TO_ONE", collective: true, after: collective},
+	"scan":     {op: "SCAN", collective: true, after: collective},
+	"neighbor": {op: "NEIGHBOR", collective: true, after: collective},
 
 	"put":   {op: "PUT", after: target + "\n        " + notNull + "\n            c.out = " + origin + ";"},
 	"get":   {op: "GET", after: target + "\n        " + notNull + "\n            c.in = " + origin + ";"},
@@ -253,6 +257,9 @@ func (s shape) flags() string {
 func wrapper(f Function) string {
 	s := shapes[f.Shape]
 	declared := make([]string, len(f.Params))
+	if len(f.Params) == 0 {
+		declared = []string{"void"}
+	}
 	for i, p := range f.Params {
 		declared[i] = "mrl_word " + p
 	}

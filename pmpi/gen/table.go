@@ -7,6 +7,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -15,7 +16,7 @@ type Function struct {
 	Name   string
 	Shape  string
 	Params []string
-	Bytes  map[string]string // out, in, place, inplace: how many bytes a collective moves
+	Bytes  map[string]string // by key: out, in, place, inplace: how many bytes a collective moves; waits, otf2, tau, since, op
 	Wide   bool              // a large-count binding
 	Start  Start
 	Line   int
@@ -33,6 +34,7 @@ const (
 // Table is functions.txt.
 type Table struct {
 	Functions []Function
+	Classes   map[string]map[string]string // by operation class: waits, pattern
 	Left      []Left
 }
 
@@ -48,7 +50,7 @@ func ReadTable(file string) (*Table, error) {
 		return nil, err
 	}
 	defer in.Close()
-	t := &Table{}
+	t := &Table{Classes: map[string]map[string]string{}}
 	reason := ""
 	lines := bufio.NewScanner(in)
 	for n := 1; lines.Scan(); n++ {
@@ -57,6 +59,17 @@ func ReadTable(file string) (*Table, error) {
 		case line == "" || line[0] == '#':
 		case strings.HasPrefix(line, "section "):
 			reason = ""
+		case strings.HasPrefix(line, "class "):
+			words := strings.Fields(line)
+			facts := map[string]string{}
+			for _, word := range words[2:] {
+				key, value, _ := strings.Cut(word, "=")
+				if !slices.Contains([]string{"waits", "pattern"}, key) || key == "waits" && !slices.Contains(waits, value) {
+					return nil, fmt.Errorf("%s:%d: %q: expected pattern=NAME or waits= with one of %s", file, n, word, strings.Join(waits, ", "))
+				}
+				facts[key] = value
+			}
+			t.Classes[words[1]] = facts
 		case strings.HasPrefix(line, "leave "):
 			reason = strings.Trim(strings.TrimPrefix(line, "leave "), `"`)
 		case line[0] == ' ' && reason != "":
@@ -81,6 +94,26 @@ func ReadTable(file string) (*Table, error) {
 	return t, lines.Err()
 }
 
+// waits are the values of waits=; see functions.txt.
+var waits = []string{"receiver", "sender", "both", "members", "root", "others", "lower"}
+
+// keys are what a row may say.
+var keys = []string{"out", "in", "place", "inplace", "file", "op", "waits", "otf2", "tau", "since"}
+
+// check refuses a row that leaves out what all rows of its shape must say, so that no part of analysis has to guess.
+func (f Function) check() error {
+	if w, ok := f.Bytes["waits"]; ok && !slices.Contains(waits, w) {
+		return fmt.Errorf("waits=%s: expected one of %s", w, strings.Join(waits, ", "))
+	}
+	if !shapes[f.Shape].collective {
+		return nil
+	}
+	if n, err := strconv.Atoi(f.Bytes["otf2"]); f.Bytes["otf2"] != "none" && (err != nil || n < 0 || n > 100) {
+		return fmt.Errorf("a collective operation needs otf2=, its number in OTF2 (OTF2_COLLECTIVE_OP_...), or otf2=none")
+	}
+	return nil
+}
+
 // expand makes the functions that one row stands for.
 func expand(shape, name, params string, rest []string, line int) ([]Function, error) {
 	base := Function{Name: name, Shape: shape, Bytes: map[string]string{}, Line: line}
@@ -96,13 +129,16 @@ func expand(shape, name, params string, rest []string, line int) ([]Function, er
 	for _, word := range rest {
 		key, value, isPair := strings.Cut(word, "=")
 		switch {
-		case isPair:
+		case isPair && slices.Contains(keys, key):
 			base.Bytes[key] = value
 		case slices.Contains([]string{"+c", "+i", "+init"}, word):
 			variants = append(variants, word)
 		default:
-			return nil, fmt.Errorf("unknown variant %q", word)
+			return nil, fmt.Errorf("unknown variant or key %q", word)
 		}
+	}
+	if err := base.check(); err != nil {
+		return nil, err
 	}
 	all := []Function{base}
 	if slices.Contains(variants, "+i") {
