@@ -14,16 +14,16 @@ import (
 	"marple/analysis/analysistest"
 )
 
-// The table in the README is that of the command.
-func TestReadmeHasAllFormats(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
+// The table in the manual is that of the command.
+func TestManualHasAllFormats(t *testing.T) {
+	text, err := os.ReadFile("../../docs/formats.md")
 	require.NoError(t, err)
 	var rows []string
 	for _, f := range Formats {
 		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s |", f.Name, f.Reader, f.Carries))
 	}
 	want := "| `--to` | opened by | carries |\n|---|---|---|\n" + strings.Join(rows, "\n") + "\n"
-	require.Contains(t, string(text), want, "the README should have this table:\n%s", want)
+	require.Contains(t, string(text), want, "docs/formats.md should have this table:\n%s", want)
 }
 
 func TestChromeTrace(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The README documents every setting, in the words of --help.
-func TestReadmeHasAllSettings(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
+// The manual documents every setting, in the words of --help.
+func TestManualHasAllSettings(t *testing.T) {
+	text, err := os.ReadFile("../../docs/measure.md")
 	require.NoError(t, err)
 	for _, s := range Table {
 		assert.Contains(t, string(text), "| `--"+s.Key+"` | "+s.Expected()+" |")

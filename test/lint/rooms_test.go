@@ -147,3 +147,26 @@ func TestFilesSpeakOfTheProjectOnly(t *testing.T) {
 		require.Empty(t, bad.FindString(string(text)), file)
 	}
 }
+
+var link = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+
+// The first page stays one that is read, and links lead somewhere.
+func TestManual(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	require.LessOrEqual(t, strings.Count(string(text), "\n"), 150, "README.md is for what one needs first; the rest is in docs/")
+	var pages []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "examples/*.md", "examples/*/*.md"} {
+		files, err := filepath.Glob(filepath.Join("../..", pattern))
+		require.NoError(t, err)
+		pages = append(pages, files...)
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			_, err := os.Stat(filepath.Join(filepath.Dir(page), m[1]))
+			require.NoError(t, err, "%s: a link to %s", page, m[1])
+		}
+	}
+}
