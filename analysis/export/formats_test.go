@@ -2,9 +2,9 @@ package export
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"marple/analysis/analysistest"
+	"marple/analysis/pipeline"
+	"marple/analysis/record"
 )
 
 // The table in the manual is that of the command.
@@ -26,23 +28,28 @@ func TestManualHasAllFormats(t *testing.T) {
 	require.Contains(t, string(text), want, "docs/formats.md should have this table:\n%s", want)
 }
 
-func TestChromeTrace(t *testing.T) {
-	var b bytes.Buffer
+// What is written of events: two ranks send to each other, and take part in a broadcast.
+func TestTracesGolden(t *testing.T) {
 	directory := t.TempDir()
-	require.NoError(t, analysistest.KeepIn(directory, 2, analysistest.Sends))
-	_, err := FormatOf("chrome").Export(&b, "", directory)
+	require.NoError(t, analysistest.KeepIn(directory, 2, func(r *analysistest.Rank) {
+		analysistest.Sends(r)
+		r.Invoke("Flux", "f1", "compute", func() { r.Compute(20) })
+		r.Call(2, "MPI_Bcast", record.OpOneToN, 0, record.Call{Duration: 10, Peer: 1, Out: 8, Collective: true})
+	}))
+	r, problems, err := pipeline.Recover(directory, 0)
 	require.NoError(t, err)
-	var trace struct {
-		TraceEvents []struct {
-			Name    string
-			Phase   string `json:"ph"`
-			TS, Dur float64
-			PID     int
-			Args    map[string]any
+	require.Empty(t, problems)
+	var chrome, otf2 bytes.Buffer
+	_, err = FormatOf("chrome").Export(&chrome, "", directory)
+	require.NoError(t, err)
+	require.NoError(t, tellOTF2(&otf2, r, directory))
+	for name, got := range map[string]string{"trace.chrome.json": chrome.String(), "trace.otf2.txt": otf2.String()} {
+		golden := filepath.Join("testdata", name)
+		if *update {
+			require.NoError(t, os.WriteFile(golden, []byte(got), 0o666))
 		}
+		want, err := os.ReadFile(golden)
+		require.NoError(t, err)
+		assert.Equal(t, string(want), got, name)
 	}
-	require.NoError(t, json.Unmarshal(b.Bytes(), &trace))
-	require.Len(t, trace.TraceEvents, 14)
-	e := trace.TraceEvents[3]
-	assert.Equal(t, "MPI_Send X 0.01 0.005 1 map[bytes:100 peer:0 tag:7]", fmt.Sprint(e.Name, " ", e.Phase, " ", e.TS, e.Dur, e.PID, e.Args))
 }

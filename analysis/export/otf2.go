@@ -12,12 +12,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"marple/analysis/mpi"
 	"marple/analysis/record"
 	"marple/analysis/run"
 	"marple/analysis/trace"
-	"marple/analysis/words"
 )
 
 // otf2Writer is the program that writes OTF2 through that format's own library. It lies beside marple where the
@@ -49,13 +49,12 @@ func writeOTF2(r *run.Run, from, to string) error {
 	if err := command.Start(); err != nil {
 		return err
 	}
-	w := &otf2{w: bufio.NewWriterSize(in, 1<<16), r: r, strings: map[string]int{}, regions: map[otf2Region]int{}, comms: map[string]*otf2Comm{}}
-	if err := w.write(from); err != nil {
+	if err := tellOTF2(in, r, from); err != nil && !errors.Is(err, syscall.EPIPE) { // of which the program says why
 		in.Close()
 		command.Wait()
 		return err
 	}
-	told := errors.Join(w.w.Flush(), in.Close())
+	told := in.Close()
 	err = command.Wait()
 	if text := strings.TrimSpace(complaint.String()); err != nil && text != "" {
 		return errors.New(text)
@@ -63,7 +62,13 @@ func writeOTF2(r *run.Run, from, to string) error {
 	return cmp.Or(err, told)
 }
 
-// otf2 tells the writer what to write; see its first comment.
+// tellOTF2 tells the writer what to write; see the first comment of cmd/otf2.
+func tellOTF2(in io.Writer, r *run.Run, from string) error {
+	o := &otf2{w: bufio.NewWriterSize(in, 1<<16), r: r, strings: map[string]int{}, regions: map[otf2Region]int{}, comms: map[string]*otf2Comm{}}
+	return errors.Join(o.write(from), o.w.Flush())
+}
+
+// otf2 is what has been told so far, by its numbers.
 type otf2 struct {
 	w       *bufio.Writer
 	r       *run.Run
@@ -99,14 +104,16 @@ func (o *otf2) write(directory string) error {
 		return err
 	}
 	for _, k := range list {
-		err := k.Threads(func(p *record.Process, thread int, log io.ReaderAt) error {
-			if int(p.Header().Rank) >= o.r.Ranks {
-				return fmt.Errorf("rank %d of a run with %d", p.Header().Rank, o.r.Ranks)
+		for t, err := range k.Threads() {
+			if err == nil && int(t.Header().Rank) >= o.r.Ranks {
+				err = fmt.Errorf("rank %d of a run with %d", t.Header().Rank, o.r.Ranks)
 			}
-			return o.events(p, log, thread, k.At)
-		})
-		if err != nil {
-			return err
+			if err == nil {
+				err = o.events(t)
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return o.definitions()
@@ -162,14 +169,13 @@ type otf2Call struct {
 }
 
 // events writes those of a thread.
-func (o *otf2) events(p *record.Process, log io.ReaderAt, thread int, clock func(tick uint64) int64) error {
-	place := otf2Thread{int(p.Header().Rank), thread}
+func (o *otf2) events(t *trace.Thread) error {
+	place := otf2Thread{int(t.Header().Rank), t.Number}
 	o.threads = append(o.threads, place)
 	o.line('l', int64(place.location(o.r.Ranks)))
-	nodes := p.Nodes()
 	last := int64(0)
-	at := func(tick uint64) int64 {
-		last = max(last, clock(tick))
+	at := func(time int64) int64 {
+		last = max(last, time)
 		return last
 	}
 	var call otf2Call
@@ -178,12 +184,12 @@ func (o *otf2) events(p *record.Process, log io.ReaderAt, thread int, clock func
 	comm := func(raw uint16) *otf2Comm {
 		c, ok := known[raw]
 		if !ok {
-			c = o.comm(p, raw)
+			c = o.comm(t.Process, raw)
 			known[raw] = c
 		}
 		return c
 	}
-	message := func(kind byte, time int64, e *record.Logged) {
+	message := func(kind byte, time int64, e *trace.Event) {
 		c := comm(e.Comm)
 		if c != nil && e.Peer >= 0 && uint32(e.Peer) < c.size && e.Tag >= 0 {
 			o.line(kind, time, int64(e.Peer), int64(c.number), int64(e.Tag), int64(e.Bytes))
@@ -200,42 +206,40 @@ func (o *otf2) events(p *record.Process, log io.ReaderAt, thread int, clock func
 		o.line('L', last, call.region)
 		call = otf2Call{}
 	}
-	err := record.EachIn(log, func(e *record.Logged) bool {
+	for e, err := range t.Events() {
+		if err != nil {
+			return err
+		}
 		switch e.Kind {
 		case record.LogCall, record.LogEnter, record.LogExit, record.LogBegin:
 			finish()
 		}
-		var n record.Node
-		if int(e.Path) < len(nodes) {
-			n = nodes[e.Path]
-		}
 		switch e.Kind {
 		case record.LogEnter:
-			regions = append(regions, o.region(otf2Name(p, n), false))
-			o.line('E', at(e.Start), regions[len(regions)-1])
+			regions = append(regions, o.region(e.Name, false))
+			o.line('E', at(e.Begin), regions[len(regions)-1])
 		case record.LogExit:
 			if depth := len(regions); depth > 0 {
-				o.line('L', at(e.Start), regions[depth-1])
+				o.line('L', at(e.Begin), regions[depth-1])
 				regions = regions[:depth-1]
 			}
 		case record.LogCall:
-			name := p.String(n.Name)
-			start := at(e.Start)
-			call = otf2Call{open: true, end: clock(e.Start + e.Duration), region: o.region(name, true)}
+			start := at(e.Begin)
+			call = otf2Call{open: true, end: e.End, region: o.region(e.Name, true)}
 			o.line('E', start, call.region)
-			operation, listed := mpi.Known(name, n.Op, n.Flags).OTF2()
+			operation, listed := mpi.Known(e.Name, e.Node.Op, e.Node.Flags).OTF2()
 			switch c := comm(e.Comm); {
-			case e.Failed() || n.Flags&record.Persistent != 0:
+			case e.Failed() || e.Node.Flags&record.Persistent != 0:
 			case e.Collective() && listed && c != nil && !e.Started():
 				root := int64(undefined)
-				if (n.Op == record.OpOneToN || n.Op == record.OpNToOne) && e.Peer >= 0 {
+				if (e.Node.Op == record.OpOneToN || e.Node.Op == record.OpNToOne) && e.Peer >= 0 {
 					root = int64(e.Peer)
 				}
 				o.line('C', start)
 				call.collective = []int64{operation, int64(c.number), root, int64(e.Bytes), int64(max(e.Tag, 0))}
-			case n.Op.Sends():
+			case e.Node.Op.Sends():
 				message('S', start, e)
-			case n.Op == record.OpRecv && (!e.Started() || e.Finished()):
+			case e.Node.Op == record.OpRecv && (!e.Started() || e.Finished()):
 				last = max(last, call.end)
 				message('R', last, e)
 			}
@@ -252,26 +256,14 @@ func (o *otf2) events(p *record.Process, log io.ReaderAt, thread int, clock func
 				message('R', last, e)
 			}
 		}
-		return true
-	})
+	}
 	finish()
 	for len(regions) > 0 {
 		o.line('L', last, regions[len(regions)-1])
 		regions = regions[:len(regions)-1]
 	}
 	o.end = max(o.end, last)
-	return err
-}
-
-// otf2Name is that of a region, a phase, or a component's method.
-func otf2Name(p *record.Process, n record.Node) string {
-	switch n.Kind {
-	case record.NodeComponent:
-		return words.Method(p.String(uint32(n.Key)), p.String(uint32(n.Key>>32)), p.String(n.Name))
-	case record.NodePhase:
-		return fmt.Sprintf("phase %d", int64(n.Key))
-	}
-	return p.String(n.Name)
+	return nil
 }
 
 // text numbers a text, and writes it if it is new.

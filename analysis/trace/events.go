@@ -75,8 +75,12 @@ func (e *logs) Replay(rank int, visit func(*diagnosis.Event)) (begin, end uint64
 	}
 	r := replay{e: e, visit: visit, from: record.Edge(e.p.Header().BegunIn), places: callgraph.PlacesOf(e.p), clock: callgraph.ClockOf(e.p.Header()),
 		calls: make([]uint32, len(e.p.Nodes())), gaps: map[[2]record.Edge]uint32{}, last: e.p.Header().BeginTick}
-	if err := log.Each(r.logged); err != nil {
-		return 0, 0, err
+	thread := newThread(e.p, 0, record.LogName(path, 0), func(tick uint64) int64 { return int64(r.clock.Ns(tick)) }, log.Each)
+	for x, err := range thread.Events() {
+		if err != nil {
+			return 0, 0, err
+		}
+		r.logged(x.Logged)
 	}
 	h := e.p.Header()
 	return r.clock.Ns(h.BeginTick), r.clock.Ns(max(h.EndTick, r.last)), nil
@@ -106,7 +110,7 @@ func (e *logs) numbered(id callgraph.ID) uint32 {
 	return n
 }
 
-func (r *replay) logged(x *record.Logged) bool {
+func (r *replay) logged(x *record.Logged) {
 	to := record.Edge(x.Path)
 	switch x.Kind {
 	case record.LogEnter:
@@ -115,7 +119,7 @@ func (r *replay) logged(x *record.Logged) bool {
 		to = record.AtExit(x.Path)
 	case record.LogCall:
 	default:
-		return true
+		return
 	}
 	if x.Start > r.last {
 		between := [2]record.Edge{r.from, to}
@@ -128,7 +132,7 @@ func (r *replay) logged(x *record.Logged) bool {
 	}
 	r.from, r.last = to, x.Start
 	if x.Kind != record.LogCall || int(x.Path) >= len(r.calls) {
-		return true
+		return
 	}
 	r.last = x.Start + x.Duration
 	if r.calls[x.Path] == 0 {
@@ -139,7 +143,6 @@ func (r *replay) logged(x *record.Logged) bool {
 		e.Tag = -1
 	}
 	r.tell(e, x.Start, r.last)
-	return true
 }
 
 // tell visits an event from one tick to another.

@@ -3,8 +3,6 @@ package trace
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -60,30 +58,6 @@ func Ranks(directory string) ([]Rank, error) {
 		list[i].At = func(tick uint64) int64 { return at(tick) - first }
 	}
 	return list, nil
-}
-
-// Threads opens the log of each of a rank's threads. Errors name the file.
-func (l Rank) Threads(visit func(p *record.Process, thread int, log io.ReaderAt) error) error {
-	p, err := readTables(l.file)
-	if err != nil {
-		return fmt.Errorf("%s: %w", l.file, err)
-	}
-	for thread := range record.ThreadsMost {
-		name := record.LogName(l.file, thread)
-		log, err := os.Open(name)
-		if err != nil {
-			if thread >= int(p.Header().Threads) {
-				break
-			}
-			continue
-		}
-		err = visit(p, thread, log)
-		log.Close()
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return nil
 }
 
 // mostLogs is how many bytes of logs are replayed, of all ranks together: an event takes 6 of them, and 100 then.

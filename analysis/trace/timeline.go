@@ -2,7 +2,6 @@ package trace
 
 import (
 	"cmp"
-	"io"
 	"slices"
 
 	"marple/analysis/record"
@@ -36,16 +35,18 @@ func Timeline(directory string, w Window) (events []TimelineEvent, more int, err
 		return nil, 0, err
 	}
 	for _, l := range list {
-		err := l.Threads(func(p *record.Process, thread int, log io.ReaderAt) error {
-			own, n, err := threadEvents(p, log, thread, l.At, w)
+		for t, err := range l.Threads() {
+			if err != nil {
+				return nil, 0, err
+			}
+			own, n, err := threadEvents(t, w)
+			if err != nil {
+				return nil, 0, err
+			}
 			events, more = append(events, own...), more+n
 			if w.Longest {
 				events, more = longestOf(events, more, w.Most)
 			}
-			return err
-		})
-		if err != nil {
-			return nil, 0, err
 		}
 	}
 	if w.Longest {
@@ -68,10 +69,9 @@ func longestOf(events []TimelineEvent, more, most int) ([]TimelineEvent, int) {
 	return events[:most], more + len(events) - most
 }
 
-func threadEvents(p *record.Process, log io.ReaderAt, thread int, at func(tick uint64) int64, w Window) (events []TimelineEvent, more int, err error) {
-	nodes := p.Nodes()
+func threadEvents(t *Thread, w Window) (events []TimelineEvent, more int, err error) {
 	var open []int64 // regions
-	add := func(start, end int64, e *record.Logged, region bool) {
+	add := func(start, end int64, e *Event, region bool) {
 		if end < w.From || w.Until > 0 && start > w.Until {
 			return
 		}
@@ -81,30 +81,27 @@ func threadEvents(p *record.Process, log io.ReaderAt, thread int, at func(tick u
 			more++
 			return
 		}
-		name := ""
-		if int(e.Path) < len(nodes) {
-			name = p.String(nodes[e.Path].Name)
-		}
-		one := TimelineEvent{Rank: p.Header().Rank, Thread: thread, Start: start, Ns: end - start, Name: name, Region: region, Peer: e.Peer, Tag: e.Tag, Bytes: e.Bytes}
+		one := TimelineEvent{Rank: t.Header().Rank, Thread: t.Number, Start: start, Ns: end - start, Name: e.Name, Region: region, Peer: e.Peer, Tag: e.Tag, Bytes: e.Bytes}
 		if e.Collective() || region {
 			one.Tag = 0
 		}
 		events = append(events, one)
 	}
-	err = record.EachIn(log, func(e *record.Logged) bool {
-		start := at(e.Start)
+	for e, err := range t.Events() {
+		if err != nil {
+			return nil, 0, err
+		}
 		switch e.Kind {
 		case record.LogCall:
-			add(start, at(e.Start+e.Duration), e, false)
+			add(e.Begin, e.End, e, false)
 		case record.LogEnter:
-			open = append(open, start)
+			open = append(open, e.Begin)
 		case record.LogExit:
 			if n := len(open); n > 0 {
-				add(open[n-1], start, e, true)
+				add(open[n-1], e.Begin, e, true)
 				open = open[:n-1]
 			}
 		}
-		return true
-	})
-	return events, more, err
+	}
+	return events, more, nil
 }
