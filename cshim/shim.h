@@ -127,9 +127,10 @@ const char *mrl_core_why(void);
 bool mrl_core_ready_to_merge(void);
 bool mrl_core_stack_suffices(void);
 bool mrl_core_consume(struct mrl_thread *t);
-int mrl_core_gather(const struct mrl_finish *finish);
-bool mrl_core_replay(const struct mrl_finish *finish);
-bool mrl_core_conclude(const struct mrl_finish *finish);
+void mrl_core_consume_rest(struct mrl_thread *t);
+int mrl_core_gather(struct mrl_finish *finish);
+bool mrl_core_replay(struct mrl_finish *finish);
+bool mrl_core_conclude(struct mrl_finish *finish);
 
 /* directory.c: the run directory's name, made of the settings or of the job's, and its length; making it. */
 #define MRL_DIRECTORY 4096

@@ -222,7 +222,7 @@ void mrl_drain(void)
     for (uint32_t i = 0; i < count && i < MRL_THREADS_MAX; i++) {
         struct mrl_thread *t = atomic_load(&mrl.threads[i]);
         if (t && claim(t)) {
-            mrl_core_consume(t);
+            mrl_core_consume_rest(t);
             atomic_store(&t->consumer, 0);
         }
     }

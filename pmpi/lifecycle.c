@@ -161,7 +161,7 @@ static bool end(struct mrl_caller caller, uint64_t start)
     if (t) {
         c.end = mrl_stop(t, c.start);
         c.path = mrl_path(t, MRL_FN_MPI_Finalize, caller);
-        mrl_commit(t, mrl_write(t, &c));
+        mrl_commit(t, mrl_write(t, MRL_OP_FINALIZE, &c));
     }
     mrl_stop_recording(t ? c.end : mrl_now());
 

@@ -84,7 +84,7 @@ static inline void mrl_request_ready(struct mrl_request *slot, mrl_word handle)
 /* The handle's entry, held for this thread; NULL if there is none. */
 static inline struct mrl_request *mrl_request_hold(mrl_word handle)
 {
-    if (handle == mrl_abi.request_null || mrl_request_done(handle))
+    if (handle == mrl_abi.request_null || unlikely(!handle) || mrl_request_done(handle))
         return NULL;
     struct mrl_request *slot = &mrl_requests[mrl_request_home(handle)];
     for (struct mrl_request *end = slot + MRL_REQUEST_WINDOW; slot < end; slot++) {

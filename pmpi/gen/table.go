@@ -16,10 +16,19 @@ type Function struct {
 	Shape  string
 	Params []string
 	Bytes  map[string]string // out, in, place, inplace: how many bytes a collective moves
+	Unused []Unused          // arguments that a program may leave undefined
 	Wide   bool              // a large-count binding
 	Start  Start
 	Line   int
 }
+
+// Unused are arguments that are ignored in some circumstances, one of circumstances.
+type Unused struct {
+	Params []string
+	When   string
+}
+
+var circumstances = []string{"leaf", "in_place", "no_op", "no_source", "no_destination", "follower", "undefined"}
 
 // Start says when the operation begins and ends.
 type Start int
@@ -96,6 +105,18 @@ func expand(shape, name, params string, rest []string, line int) ([]Function, er
 	for _, word := range rest {
 		key, value, isPair := strings.Cut(word, "=")
 		switch {
+		case key == "ignored":
+			list, when, _ := strings.Cut(value, "@")
+			u := Unused{strings.Split(list, ","), when}
+			for _, p := range u.Params {
+				if !base.Has(p) {
+					return nil, fmt.Errorf("ignored=%s: %s has no such parameter", p, name)
+				}
+			}
+			if !slices.Contains(circumstances, when) {
+				return nil, fmt.Errorf("ignored=%s: expected @ and one of %s", value, strings.Join(circumstances, ", "))
+			}
+			base.Unused = append(base.Unused, u)
 		case isPair:
 			base.Bytes[key] = value
 		case slices.Contains([]string{"+c", "+i", "+init"}, word):
@@ -145,6 +166,11 @@ func expand(shape, name, params string, rest []string, line int) ([]Function, er
 
 // Has tells whether the function has a parameter of this name.
 func (f Function) Has(param string) bool { return slices.Contains(f.Params, param) }
+
+// Ignores tells whether an argument may be undefined in a circumstance.
+func (f Function) Ignores(param, when string) bool {
+	return slices.ContainsFunc(f.Unused, func(u Unused) bool { return u.When == when && slices.Contains(u.Params, param) })
+}
 
 // Op is the C name of the operation class.
 func (f Function) Op() string {
