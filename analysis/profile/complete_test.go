@@ -19,11 +19,11 @@ func fifty(t *testing.T, state uint32, lose bool) *Profile {
 		thread.Call(record.Call{Start: 10 * i, Duration: 1, Path: send, Peer: record.NoPeer})
 		thread.Call(record.Call{Start: 10*i + 5, Duration: 1, Path: wait, Peer: record.NoPeer})
 	}
-	if lose {
-		record.AllNodes(w.Tables())[send].Kind = record.NodeRegion
-	}
 	p, err := w.Process(1000)
 	require.NoError(t, err)
+	if lose {
+		p.Nodes()[send].Kind = record.NodeRegion
+	}
 	return FromProcess(p, nil)
 }
 

@@ -17,18 +17,17 @@ type Function struct {
 	Params []string
 	Bytes  map[string]string // out, in, place, inplace: how many bytes a collective moves
 	Unused []Unused          // arguments that a program may leave undefined
+	row    string            // the name in the table
 	Wide   bool              // a large-count binding
 	Start  Start
 	Line   int
 }
 
-// Unused are arguments that are ignored in some circumstances, one of circumstances.
+// Unused are arguments that are ignored in some circumstance.
 type Unused struct {
 	Params []string
 	When   string
 }
-
-var circumstances = []string{"leaf", "in_place", "no_op", "no_source", "no_destination", "follower", "undefined"}
 
 // Start says when the operation begins and ends.
 type Start int
@@ -58,14 +57,21 @@ func ReadTable(file string) (*Table, error) {
 	}
 	defer in.Close()
 	t := &Table{}
-	reason := ""
+	reason, when := "", ""
 	lines := bufio.NewScanner(in)
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimRight(lines.Text(), " ")
 		switch {
 		case line == "" || line[0] == '#':
 		case strings.HasPrefix(line, "section "):
+			reason, when = "", ""
+		case strings.HasPrefix(line, "ignored "):
 			reason = ""
+			when, _, _ = strings.Cut(strings.TrimPrefix(line, "ignored "), " ")
+		case line[0] == ' ' && when != "":
+			if err := t.ignore(when, line); err != nil {
+				return nil, fmt.Errorf("%s:%d: %v", file, n, err)
+			}
 		case strings.HasPrefix(line, "leave "):
 			reason = strings.Trim(strings.TrimPrefix(line, "leave "), `"`)
 		case line[0] == ' ' && reason != "":
@@ -90,9 +96,39 @@ func ReadTable(file string) (*Table, error) {
 	return t, lines.Err()
 }
 
+var ignored = regexp.MustCompile(`(MPI_\w+)\(([^)]*)\)`)
+
+// ignore notes the arguments of a line of an `ignored` group, for all variants of the functions in it.
+func (t *Table) ignore(when, line string) error {
+	if rest := strings.TrimSpace(ignored.ReplaceAllString(line, "")); rest != "" {
+		return fmt.Errorf("expected: MPI_Name(parameters) ..., not %q", rest)
+	}
+	for _, m := range ignored.FindAllStringSubmatch(line, -1) {
+		u := Unused{strings.Split(m[2], ", "), when}
+		known := false
+		for i := range t.Functions {
+			f := &t.Functions[i]
+			if f.row != m[1] {
+				continue
+			}
+			known = true
+			for _, p := range u.Params {
+				if !f.Has(p) {
+					return fmt.Errorf("%s has no parameter %q", f.Name, p)
+				}
+			}
+			f.Unused = append(f.Unused, u)
+		}
+		if !known {
+			return fmt.Errorf("%s is not in the table", m[1])
+		}
+	}
+	return nil
+}
+
 // expand makes the functions that one row stands for.
 func expand(shape, name, params string, rest []string, line int) ([]Function, error) {
-	base := Function{Name: name, Shape: shape, Bytes: map[string]string{}, Line: line}
+	base := Function{Name: name, row: name, Shape: shape, Bytes: map[string]string{}, Line: line}
 	for _, p := range strings.Split(params, ",") {
 		if p = strings.TrimSpace(p); p != "" {
 			base.Params = append(base.Params, p)
@@ -105,18 +141,6 @@ func expand(shape, name, params string, rest []string, line int) ([]Function, er
 	for _, word := range rest {
 		key, value, isPair := strings.Cut(word, "=")
 		switch {
-		case key == "ignored":
-			list, when, _ := strings.Cut(value, "@")
-			u := Unused{strings.Split(list, ","), when}
-			for _, p := range u.Params {
-				if !base.Has(p) {
-					return nil, fmt.Errorf("ignored=%s: %s has no such parameter", p, name)
-				}
-			}
-			if !slices.Contains(circumstances, when) {
-				return nil, fmt.Errorf("ignored=%s: expected @ and one of %s", value, strings.Join(circumstances, ", "))
-			}
-			base.Unused = append(base.Unused, u)
 		case isPair:
 			base.Bytes[key] = value
 		case slices.Contains([]string{"+c", "+i", "+init"}, word):
