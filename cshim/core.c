@@ -329,9 +329,9 @@ bool mrl_core_ready(void)
 {
     int state = atomic_load(&core.state);
     if (likely(state == READY))
-        return true;
+        return !mrl.confined;
     int unopened = UNOPENED;
-    if (state != UNOPENED || getpid() != mrl.pid || !atomic_compare_exchange_strong(&core.state, &unopened, OPENING))
+    if (state != UNOPENED || mrl.confined || getpid() != mrl.pid || !atomic_compare_exchange_strong(&core.state, &unopened, OPENING))
         return false;
 
     bool ok = false;
@@ -361,7 +361,7 @@ const char *mrl_core_why(void)
 bool mrl_core_ready_to_merge(void)
 {
     bool left = mrl_core_ready() && addresses_left(HEADROOM_TO_MERGE);
-    if (!left && !*core.why)
+    if (!left && !mrl.confined && !*core.why)
         snprintf(core.why, sizeof core.why, "too little address space is left (ulimit -v)");
     return left;
 }

@@ -49,6 +49,7 @@ struct mrl_process {
     struct mrl_header *header;
     struct mrl_thread *_Atomic threads[MRL_THREADS_MAX];
     bool in_file;
+    _Atomic bool confined; /* confine.c: no system call any more */
     int file_error;     /* why not, although there is a directory, on this rank or any: errno */
     _Atomic bool started, stopped;
     bool mpi_off; /* the program does not want MPI calls recorded */

@@ -713,6 +713,8 @@ struct wish {
     bool (*grant)(struct wish *wish, const struct entry *e);
     struct mrl_walk *walk;
     struct mrl_rule *rule;
+    uintptr_t low;  /* of the module, */
+    uint32_t turn;  /* when it was listed */
     bool stale;   /* the list of modules */
     bool loaded;  /* there is a module with this address */
     bool granted; /* and it has such a row, which did */
@@ -722,7 +724,9 @@ static void fulfil(struct wish *wish)
 {
     struct module m = {0};
     struct entry e;
+    wish->turn = atomic_load_explicit(&turn, memory_order_relaxed);
     wish->loaded = find_module(wish->address, &m);
+    wish->low = m.low;
     wish->granted = wish->loaded && find_entry(wish->u, &m, wish->address, &e) && find_row(wish->u, &e, wish->address) && wish->grant(wish, &e);
 }
 
@@ -765,6 +769,20 @@ static bool fill_rule(struct wish *wish, const struct entry *e)
     return true;
 }
 
+static void number_module(struct mrl_unwinder *u, struct mrl_rule *rule, const struct wish *wish)
+{
+    struct mrl_number *n = &u->numbers[(wish->low >> 12 ^ wish->low >> 20) % MRL_NUMBERS];
+    if (n->low != wish->low || n->turn != wish->turn) {
+        uint64_t offset;
+        n->number = mrl_module(wish->address, &offset);
+        n->bias = wish->address - offset;
+        n->low = wish->low;
+        n->turn = wish->turn;
+    }
+    rule->module = n->number;
+    rule->offset = rule->pc - n->bias;
+}
+
 static void make_rule(struct mrl_unwinder *u, struct mrl_rule *rule, uintptr_t pc, bool interrupted)
 {
     uintptr_t address = interrupted ? pc : pc - 1; /* a call may be the last instruction of its function */
@@ -776,11 +794,8 @@ static void make_rule(struct mrl_unwinder *u, struct mrl_rule *rule, uintptr_t p
         rule->pc = 0; /* it may belong to a module later */
         return;
     }
-    if (!u->frozen) {
-        uint64_t offset;
-        rule->module = mrl_module(address, &offset);
-        rule->offset = offset + (pc - address);
-    }
+    if (!u->frozen)
+        number_module(u, rule, &wish);
     if (is_entry_point(address))
         rule->flags = MRL_RULE_LAST;
 }

@@ -81,7 +81,8 @@ struct mrl_rule {
     int16_t saved[MRL_KEPT_COUNT]; /* words */
 };
 
-#define MRL_RULES 1024u
+#define MRL_RULES 8192u /* of which memory is only what was used */
+#define MRL_NUMBERS 16u
 #define MRL_REMEMBERED 8u
 
 struct mrl_row {
@@ -93,6 +94,10 @@ struct mrl_row {
 struct mrl_unwinder {
     bool frozen; /* in a signal handler: nothing is looked up that may take a lock, so modules have no numbers ... */
     uint8_t entry[2048], common[256]; /* ... and of tables there are copies; entries that are longer are not known */
+    struct mrl_number {
+        uintptr_t low, bias; /* of a module; bias: address minus offset */
+        uint32_t turn, number;
+    } numbers[MRL_NUMBERS];  /* modules that were asked for last: asking goes through all of them */
     struct mrl_rule rules[MRL_RULES];
     struct mrl_rule fresh;
     struct mrl_row row, initial, remembered[MRL_REMEMBERED];

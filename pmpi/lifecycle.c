@@ -188,7 +188,7 @@ static bool end(struct mrl_caller caller, uint64_t start)
 /* Around every form of MPI_Finalize. True: this process has gathered what rank 0 is to report. */
 static bool before_finalize(struct mrl_caller caller)
 {
-    return mrl.started && !mrl.stopped && !mrl_alone && getpid() == mrl.pid && end(caller, 0);
+    return mrl.started && !mrl.stopped && !mrl_alone && (mrl.confined || getpid() == mrl.pid) && end(caller, 0);
 }
 
 static void after_finalize(bool gathered)

@@ -11,7 +11,7 @@
 
 #define FACT(name, header, table) printf("%s\t%lld\t%lld\n", name, (long long)(header), (long long)(table))
 #define SIZE(type) FACT("sizeof(" #type ")", sizeof(type), mrl_abi.handle_bytes)
-#define HANDLE(name, field) FACT(#name, mrl_handle(word_of((const void *)&(type_of_##field){name}, sizeof name)), mrl_abi.field)
+#define HANDLE(name, field) FACT(#name, mrl_handle(word_of((const void *)&(type_of_##field){name}, sizeof(type_of_##field))), mrl_abi.field)
 
 typedef MPI_Comm type_of_comm_world, type_of_comm_self, type_of_comm_null;
 typedef MPI_Request type_of_request_null;

@@ -18,4 +18,20 @@ var subjects = []subject{
 	{name: "MPI_Finalize on a fiber", source: "stacks.c", flags: []string{"-pthread"}, args: []string{"fiber"}, brief: true},
 	{name: "MPI_Finalize in a thread of 64 KiB", source: "stacks.c", flags: []string{"-pthread"}, args: []string{"thread"}, brief: true},
 	{name: "MPI_Finalize in main under ulimit -s 128", source: "stacks.c", flags: []string{"-pthread"}, args: []string{"main"}, before: limit("-s 128"), brief: true},
+
+	// Sandboxes that are closed after MPI_Init.
+	{name: "a seccomp filter that kills on openat", source: "sandbox.c", args: []string{"openat-kills"}, brief: true},
+	{name: "a seccomp filter that denies openat", source: "sandbox.c", args: []string{"openat-denied"}, brief: true},
+	{name: "a seccomp filter that denies mmap", source: "sandbox.c", args: []string{"mmap-denied"}, brief: true},
+	{name: "chroot", source: "sandbox.c", args: []string{"chroot"}, brief: true},
+
+	// Other tools.
+	{name: "a tool behind listens to MPI_Pcontrol", source: "pcontrol.c", brief: true, before: []string{"env", "LD_PRELOAD=./listener.so"},
+		made: []string{"listener.so: -shared -fPIC @/listener.c"}},
+
+	// Ends.
+	{name: "MPI_Abort beside eight busy threads", source: "busy.c", flags: []string{"-pthread"}, brief: true},
+
+	// Many places.
+	{name: "calls from 5,000 places", source: "sites.c", args: []string{"4"}, on: []*mpi{mpich}},
 }
