@@ -317,7 +317,7 @@ type Header struct {
 
 const (
 	magic   = "MARPLE\r\n"
-	version = 8
+	version = 9
 
 	recordSize    = 32
 	stringsMax    = 1 << 20

@@ -76,6 +76,7 @@ type subject struct {
 	env     []string
 	needs   []string                          // commands, without which a line is left out
 	brief   bool                              // in make test
+	alone   bool                              // started without a launcher
 	killed  bool                              // ends in the middle: what it has counted, the run has at least
 	program func(t *testing.T, m *mpi) string // instead of source
 }
@@ -260,6 +261,9 @@ func (s subject) survives(t *testing.T, m *mpi) {
 	}
 	line = append(line, here(s.args)...)
 	launch := append(slices.Clone(m.launch), "-n", fmt.Sprint(max(s.ranks, 1)))
+	if s.alone {
+		launch = nil
+	}
 	launch = append(launch, here(s.before)...)
 	env := here(s.env)
 	bare := run(t, directory, env, append(slices.Clone(launch), line...))

@@ -29,6 +29,10 @@ var subjects = []subject{
 	{name: "a tool behind listens to MPI_Pcontrol", source: "pcontrol.c", brief: true, before: []string{"env", "LD_PRELOAD=./listener.so"},
 		made: []string{"listener.so: -shared -fPIC @/listener.c"}},
 
+	// Arguments.
+	{name: "arguments that are null, or may be undefined", source: "probes.c", alone: true, brief: true,
+		flags: []string{"-Wno-nonnull", "-Wno-unused-value"}},
+
 	// Ends.
 	{name: "MPI_Abort beside eight busy threads", source: "busy.c", flags: []string{"-pthread"}, brief: true},
 
