@@ -95,6 +95,11 @@ func marple_core_gather(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 			if len(s.merged.Totals) < int(s.merged.World) {
 				return C.MRL_CORE_BROKEN // the files have it all
 			}
+			if missing, what := s.merged.Missing(); missing > 0 && s.rawFile != "" {
+				p.Header().Unmerged = missing
+				explain(f, fmt.Sprintf("MPI_Finalize could not merge %d records (%s)", missing, what))
+				return C.MRL_CORE_BROKEN
+			}
 			_ = pipeline.Keep(s.merged, directory) // against a kill before the run is stored, which complains if it cannot be
 		}
 	}
@@ -102,6 +107,12 @@ func marple_core_gather(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 		return C.MRL_CORE_REPLAY
 	}
 	return C.MRL_CORE_DONE
+}
+
+// explain says why a step gives up.
+func explain(f *C.struct_mrl_finish, text string) {
+	why := unsafe.Slice((*byte)(unsafe.Pointer(&f.why[0])), len(f.why))
+	why[copy(why[:len(why)-1], text)] = 0
 }
 
 //export marple_core_replay

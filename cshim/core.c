@@ -23,6 +23,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -34,6 +35,7 @@ _Static_assert(MRL_CORE_THREADS == MRL_THREADS_MAX, "core.h repeats it for Go");
 #define HEADROOM_TO_MERGE (128ull << 20) /* ... and kills the process when its heap cannot grow */
 #define THREADS_NEEDED 6
 #define STACK_NEEDED (128u << 10)
+#define OWN_STACK (1u << 20)
 
 enum { UNOPENED, OPENING, READY, UNAVAILABLE };
 
@@ -167,6 +169,42 @@ static void leave(struct guard *g)
     mrl_unshield(&g->signals);
 }
 
+struct call {
+    void (*step)(void *);
+    void *argument;
+};
+
+static void make_call(unsigned high, unsigned low)
+{
+    const struct call *call = (const struct call *)((uintptr_t)high << 32 | low);
+    call->step(call->argument);
+}
+
+/*
+ * At the end no other thread takes the records over, and a fiber or a small stack must not lose the run: what needs
+ * more stack than is left gets one of its own. Without memory for one the step is not taken.
+ */
+static void call_with_stack(void (*step)(void *), void *argument)
+{
+    struct call call = {step, argument};
+    ucontext_t here, there;
+    if (mrl_core_stack_suffices()) {
+        step(argument);
+        return;
+    }
+    char *stack = mmap(NULL, OWN_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (stack == MAP_FAILED)
+        return;
+    mprotect(stack, 4096, PROT_NONE);
+    getcontext(&there);
+    there.uc_stack.ss_sp = stack;
+    there.uc_stack.ss_size = OWN_STACK;
+    there.uc_link = &here;
+    makecontext(&there, (void (*)(void))make_call, 2, (unsigned)((uintptr_t)&call >> 32), (unsigned)(uintptr_t)&call);
+    swapcontext(&here, &there);
+    munmap(stack, OWN_STACK);
+}
+
 static void *pass(void *gate)
 {
     pthread_mutex_lock(gate);
@@ -271,16 +309,8 @@ bool mrl_core_possible(char *why, size_t size)
     return possible(path, sizeof path, why, size);
 }
 
-/* True when the core can be called. The first caller opens it; others go without meanwhile. */
-bool mrl_core_ready(void)
+static void open_core(void *result)
 {
-    int state = atomic_load(&core.state);
-    if (likely(state == READY))
-        return true;
-    int unopened = UNOPENED;
-    if (state != UNOPENED || getpid() != mrl.pid || !atomic_compare_exchange_strong(&core.state, &unopened, OPENING))
-        return false;
-
     char path[4096], why[sizeof core.why - 32] = "";
     struct guard g;
     enter(&g);
@@ -291,6 +321,21 @@ bool mrl_core_ready(void)
         if (!mrl.in_file)
             mrl_say("%s; there will be no report", core.why);
     }
+    *(bool *)result = ok;
+}
+
+/* True when the core can be called. The first caller opens it; others go without meanwhile. */
+bool mrl_core_ready(void)
+{
+    int state = atomic_load(&core.state);
+    if (likely(state == READY))
+        return !mrl.confined;
+    int unopened = UNOPENED;
+    if (state != UNOPENED || mrl.confined || getpid() != mrl.pid || !atomic_compare_exchange_strong(&core.state, &unopened, OPENING))
+        return false;
+
+    bool ok = false;
+    call_with_stack(open_core, &ok);
     atomic_store(&core.state, ok ? READY : UNAVAILABLE);
     return ok;
 }
@@ -316,7 +361,7 @@ const char *mrl_core_why(void)
 bool mrl_core_ready_to_merge(void)
 {
     bool left = mrl_core_ready() && addresses_left(HEADROOM_TO_MERGE);
-    if (!left && !*core.why)
+    if (!left && !mrl.confined && !*core.why)
         snprintf(core.why, sizeof core.why, "too little address space is left (ulimit -v)");
     return left;
 }
@@ -391,28 +436,56 @@ bool mrl_core_consume(struct mrl_thread *t)
     return getpid() == mrl.pid && mrl_core_stack_suffices() && mrl_core_ready() && addresses_left(HEADROOM_TO_MERGE) && consume(t);
 }
 
-static int finish(mrl_core_finish_fn **step, const struct mrl_finish *f)
+static void consume_rest(void *thread)
+{
+    consume(thread);
+}
+
+/* The same at the end, with whatever stack there is left. */
+void mrl_core_consume_rest(struct mrl_thread *t)
+{
+    if (getpid() == mrl.pid && mrl_core_ready_to_merge())
+        call_with_stack(consume_rest, t);
+}
+
+struct finishing {
+    mrl_core_finish_fn *step;
+    struct mrl_finish *finish;
+    int result;
+};
+
+static void take_step(void *data)
+{
+    struct finishing *f = data;
+    struct guard g;
+    enter(&g);
+    f->result = f->step(core.session, f->finish);
+    leave(&g);
+}
+
+static int finish(mrl_core_finish_fn **step, struct mrl_finish *f)
 {
     if (getpid() != mrl.pid || !mrl_core_ready())
         return MRL_CORE_BROKEN;
-    struct guard g;
-    enter(&g);
-    int result = (*step)(core.session, f);
-    leave(&g);
-    return result;
+    struct finishing finishing = {*step, f, MRL_CORE_BROKEN};
+    f->why[0] = 0;
+    call_with_stack(take_step, &finishing);
+    if (f->why[0])
+        snprintf(core.why, sizeof core.why, "%s", f->why);
+    return finishing.result;
 }
 
-int mrl_core_gather(const struct mrl_finish *f)
+int mrl_core_gather(struct mrl_finish *f)
 {
     return finish(&core.gather, f);
 }
 
-bool mrl_core_replay(const struct mrl_finish *f)
+bool mrl_core_replay(struct mrl_finish *f)
 {
     return finish(&core.replay, f) == MRL_CORE_DONE;
 }
 
-bool mrl_core_conclude(const struct mrl_finish *f)
+bool mrl_core_conclude(struct mrl_finish *f)
 {
     return finish(&core.conclude, f) == MRL_CORE_DONE;
 }

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define MRL_CORE_VERSION 4
+#define MRL_CORE_VERSION 6
 #define MRL_CORE_THREADS 1024 /* MRL_THREADS_MAX */
 
 /* What consume returns, and the other steps. REPLAY: done, and all ranks have what they need to replay. */
@@ -40,6 +40,7 @@ struct mrl_finish {
     void (*say)(const char *format, ...);           /* one line */
     int32_t keep_raw;                               /* files that have been read are to stay */
     int32_t full;                                   /* it has been said that the directory takes nothing */
+    char why[256];                                  /* out: why a step gives up, or empty */
 };
 
 #define MRL_CORE_OPEN "marple_core_open"
@@ -55,6 +56,6 @@ typedef void *mrl_core_open_fn(uint32_t version, void *base, uint64_t size, uint
                                uint64_t invocation_bytes, const char *raw_file);
 /* spill: a file of records that come before those in the ring, or NULL */
 typedef int mrl_core_consume_fn(void *session, uint32_t thread, void *block, uint64_t size, const char *spill);
-typedef int mrl_core_finish_fn(void *session, const struct mrl_finish *finish); /* the last three */
+typedef int mrl_core_finish_fn(void *session, struct mrl_finish *finish); /* the last three */
 
 #endif

@@ -52,7 +52,7 @@ void mrl_cpu_others_begin(void)
 
 uint64_t mrl_cpu_others(void)
 {
-    uint64_t now = mrl.external ? 0 : others_ns(); /* in simulated time nobody knows */
+    uint64_t now = mrl.external || mrl.confined ? 0 : others_ns(); /* in simulated time nobody knows */
     return now > others.before ? now - others.before : 0;
 }
 

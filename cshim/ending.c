@@ -11,11 +11,14 @@
 #include "sample.h"
 #include "shim.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -133,19 +136,46 @@ static void await_report(const char *lock)
         nap();
 }
 
+/*
+ * This process ends: threads that go on computing meanwhile must not keep the command from the cores. Priorities are the
+ * kernel's threads' own, and may always be lowered.
+ */
+static void lower_others(void)
+{
+    enum { LEAST = 19 };
+    char entries[4096];
+    long self = syscall(SYS_gettid), length;
+    int tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (tasks >= 0 && (length = syscall(SYS_getdents64, tasks, entries, sizeof entries)) > 0) {
+        const struct dirent64 *e;
+        for (long at = 0; at < length; at += e->d_reclen) {
+            e = (const struct dirent64 *)(entries + at);
+            int task = atoi(e->d_name);
+            if (task > 0 && task != self)
+                setpriority(PRIO_PROCESS, (id_t)task, LEAST);
+        }
+    }
+    if (tasks >= 0)
+        close(tasks);
+}
+
 void mrl_settle(const char *wait)
 {
     static char lock[sizeof mrl.directory + 32];
-    if (!mrl.in_file)
+    const char *why = mrl_core_why();
+    if (!mrl.in_file || mrl.confined)
         return;
     snprintf(lock, sizeof lock, "%s/raw/reporter", mrl.directory);
     int fd = open(lock, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0) {
         if (errno == EEXIST)
             await_report(lock);
+        else
+            mrl_say("%s (%s); records are kept, make the report with: marple recover %s", *why ? why : "no report can be made here",
+                    strerror(errno), mrl.directory);
         return;
     }
-    const char *why = mrl_core_why();
+    lower_others();
     if (mrl.header->ranks > RANKS_MOST || !recover(wait))
         mrl_say_here("%s; records are kept, make the report with: marple recover %s",
                      *why ? why : "this end of the run leaves no report", mrl.directory);
@@ -159,7 +189,7 @@ void mrl_settle(const char *wait)
 /* The application is ending by itself, not through MPI_Finalize. */
 static void end_here(enum mrl_state how, int code)
 {
-    if (!mrl.started || mrl.stopped || getpid() != mrl.pid)
+    if (!mrl.started || mrl.stopped || (!mrl.confined && getpid() != mrl.pid))
         return;
     mrl_samples_stop();
     mrl_switch(false);
@@ -198,7 +228,7 @@ static bool header_of(int rank, struct mrl_header *out)
 bool mrl_rank_gone(int rank)
 {
     struct mrl_header *own = mrl.header, its;
-    if (!mrl.in_file || !header_of(rank, &its) || its.host != own->host || its.pid_space != own->pid_space)
+    if (!mrl.in_file || mrl.confined || !header_of(rank, &its) || its.host != own->host || its.pid_space != own->pid_space)
         return false;
     return its.state == MRL_EXITED || its.state == MRL_ABORTED || (kill((pid_t)its.pid, 0) && errno == ESRCH);
 }

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define MRL_MAGIC "MARPLE\r\n"
-#define MRL_VERSION 8u
+#define MRL_VERSION 9u
 
 /* What a call does. The order is that of analysis/record; values are written to disk. */
 enum mrl_op {
@@ -402,6 +402,7 @@ struct mrl_thread {
     uint32_t entries_full;  /* 1 when there is no storage for more entries than are ready */
     uint64_t os_tid;
     uint64_t begin_tick;
+    uint64_t made[MRL_OP_COUNT]; /* MPI calls that records were written of: what has been merged is compared with */
     /* caches */
     struct mrl_paths *paths; /* path.h */
     struct mrl_counting *counting; /* counter.c */
@@ -495,6 +496,7 @@ struct mrl_header {
     _Atomic uint64_t samples_lost;            /* ... and found no room */
     _Atomic uint64_t threads_unsampled;
     uint64_t samples_ended; /* 1: early, because the program had a use for the signal */
+    uint64_t unmerged;      /* records that MPI_Finalize did not merge; rank 0's */
 };
 
 #define MRL_HEADER_SIZE 4096u

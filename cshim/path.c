@@ -89,11 +89,7 @@ bool mrl_paths_begin(struct mrl_thread *t)
 {
     uint32_t limit = frame_limit();
     struct mrl_paths *p = t->paths;
-    if (p) {
-        /* Another thread's stack may be smaller: what was remembered must not be looked at. */
-        for (uint32_t i = 0; i < 2 * MRL_PATHS; i++)
-            p->paths[i].key = p->branches[i / 2].key = 0;
-    } else {
+    if (!p) {
         /* A frame costs one word, its return address; where frame pointers are used two. */
         size_t words = limit > 1 ? 2 * limit + 8 : 0, each = words * sizeof(struct mrl_stacked);
         size_t fixed = (sizeof *p + 63) & ~(size_t)63, frames = (limit + FOLDED + 1) * sizeof(struct mrl_frame);
@@ -110,6 +106,9 @@ bool mrl_paths_begin(struct mrl_thread *t)
         p->stack_mask = limit > 1 ? UINTPTR_MAX : 0;
         t->paths = p;
     }
+    /* Another thread's stack may be smaller: what its last owner remembered must not be looked at. */
+    for (uint32_t i = 0; i < 2 * MRL_PATHS; i++)
+        p->paths[i].key = p->branches[i / 2].key = MRL_NO_WALK;
     p->mark = p->beyond = 0;
     struct mrl_shield shield;
     mrl_shield(&shield);
@@ -434,7 +433,7 @@ MRL_COLD struct mrl_path *mrl_path_walk(struct mrl_thread *t, uint64_t event, co
     struct mrl_node made = *leaf;
     struct mrl_beginning *beginning = NULL;
     struct mrl_path *path = take_place(t, event, name, caller);
-    path->key = 0;
+    path->key = MRL_NO_WALK;
     path->sp = caller.sp & p->stack_mask;
     path->where = t->where | (uint64_t)atomic_load_explicit(&mrl_generation, memory_order_relaxed) << 32;
     path->mark = p->mark;

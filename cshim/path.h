@@ -35,9 +35,11 @@ struct mrl_anchor {
 /* A region may be begun by functions made for that purpose, which have returned when the next event comes. */
 #define MRL_ANCHORS 4u /* such functions, inside each other, and the one that wanted the region */
 
+#define MRL_NO_WALK UINT64_MAX /* no code is there; without call paths MPI_Send's key is 0 */
+
 /* A walk, with what it began with and what it depended on. */
 struct mrl_path {
-    uint64_t key; /* pc, event in the top 16 bits; 0: unused */
+    uint64_t key; /* pc, event in the top 16 bits; or MRL_NO_WALK */
     uintptr_t sp;
     uint64_t where;        /* innermost open region, generation of the modules in the upper half */
     uint64_t mark;         /* of that region's anchors */
@@ -68,7 +70,7 @@ _Static_assert(sizeof(struct mrl_beginning) == 2 * sizeof(struct mrl_path), "whi
 #define MRL_BRANCHES 4u /* such words */
 
 struct mrl_branch {
-    uint64_t key; /* the walks', and what they began with; 0: none */
+    uint64_t key; /* the walks', and what they began with; or MRL_NO_WALK */
     uintptr_t sp;
     uint32_t at[MRL_BRANCHES]; /* bytes above the stack pointer, 0: no more */
 };

@@ -49,6 +49,7 @@ struct mrl_process {
     struct mrl_header *header;
     struct mrl_thread *_Atomic threads[MRL_THREADS_MAX];
     bool in_file;
+    _Atomic bool confined; /* confine.c: no system call any more */
     int file_error;     /* why not, although there is a directory, on this rank or any: errno */
     _Atomic bool started, stopped;
     bool mpi_off; /* the program does not want MPI calls recorded */
@@ -127,9 +128,10 @@ const char *mrl_core_why(void);
 bool mrl_core_ready_to_merge(void);
 bool mrl_core_stack_suffices(void);
 bool mrl_core_consume(struct mrl_thread *t);
-int mrl_core_gather(const struct mrl_finish *finish);
-bool mrl_core_replay(const struct mrl_finish *finish);
-bool mrl_core_conclude(const struct mrl_finish *finish);
+void mrl_core_consume_rest(struct mrl_thread *t);
+int mrl_core_gather(struct mrl_finish *finish);
+bool mrl_core_replay(struct mrl_finish *finish);
+bool mrl_core_conclude(struct mrl_finish *finish);
 
 /* directory.c: the run directory's name, made of the settings or of the job's, and its length; making it. */
 #define MRL_DIRECTORY 4096

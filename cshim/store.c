@@ -29,6 +29,7 @@
 struct arena {
     uint64_t at, limit;      /* offset in the mapping, size in bytes */
     _Atomic uint64_t ready; /* bytes backed by storage */
+    _Atomic bool full;      /* there was no storage for more, which is not asked for again */
 };
 static struct arena string_arena = {.at = MRL_STRINGS_AT, .limit = MRL_STRINGS_MAX};
 static struct arena node_arena = {.at = MRL_NODES_AT, .limit = MRL_NODES_MAX * sizeof(struct mrl_node)};
@@ -54,6 +55,8 @@ bool mrl_store_extend(uint64_t at, uint64_t bytes)
 {
     if (!mrl.in_file)
         return true;
+    if (mrl.confined)
+        return false;
     struct mrl_shield shield;
     mrl_shield(&shield);
     int fd = open(mrl.file, O_RDWR | O_CLOEXEC), failed = fd < 0;
@@ -71,13 +74,15 @@ static bool reserve(struct arena *a, uint64_t used)
     uint64_t ready = atomic_load_explicit(&a->ready, memory_order_acquire);
     if (likely(used <= ready))
         return true;
-    if (used > a->limit)
+    if (used > a->limit || atomic_load_explicit(&a->full, memory_order_relaxed))
         return false;
     uint64_t wanted = (used + STEP - 1) / STEP * STEP;
     if (wanted > a->limit)
         wanted = a->limit;
-    if (!mrl_store_extend(a->at + ready, wanted - ready))
+    if (!mrl_store_extend(a->at + ready, wanted - ready)) {
+        atomic_store_explicit(&a->full, true, memory_order_relaxed);
         return false;
+    }
     while (ready < wanted && !atomic_compare_exchange_weak(&a->ready, &ready, wanted))
         ;
     return true;

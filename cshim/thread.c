@@ -75,8 +75,10 @@ MRL_COLD struct mrl_thread *mrl_attach(void)
     static _Thread_local bool refused; /* at each call again would take time, and be counted */
     if (!mrl.started || mrl.stopped || refused)
         return NULL;
-    struct mrl_thread *t = inherit();
-    if (!t && !(t = create())) {
+    struct mrl_thread *t = mrl.confined ? NULL : inherit();
+    if (mrl.confined)
+        atomic_fetch_add(&mrl.header->threads_lost, 1);
+    if (!t && (mrl.confined || !(t = create()))) {
         refused = true;
         return NULL;
     }
@@ -153,9 +155,11 @@ static bool append(struct mrl_thread *t, uint64_t from, uint64_t to)
     char name[MRL_SPILL_NAME];
     uint64_t most = (uint64_t)mrl.settings.spill * 1048576u;
     struct rlimit limit;
+    if (!mrl.in_file || mrl.confined)
+        return false;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < most)
         most = limit.rlim_cur;
-    if (!mrl.in_file || to * 32 > most)
+    if (to * 32 > most)
         return false;
     mrl_spill_name(name, t->index);
     int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
@@ -198,6 +202,12 @@ MRL_COLD void mrl_flush(struct mrl_thread *t)
 {
     uint64_t begin = mrl_now();
     struct mrl_shield shield;
+    if (mrl.confined) {
+        spill(t);
+        t->flush_at = moved(t) + MRL_RECORDS - MRL_RESERVE;
+        mrl.header->last = mrl_instant_now();
+        return;
+    }
     mrl_shield(&shield);
     if (mrl.counters)
         mrl_counters_pause(t);
@@ -222,7 +232,7 @@ void mrl_drain(void)
     for (uint32_t i = 0; i < count && i < MRL_THREADS_MAX; i++) {
         struct mrl_thread *t = atomic_load(&mrl.threads[i]);
         if (t && claim(t)) {
-            mrl_core_consume(t);
+            mrl_core_consume_rest(t);
             atomic_store(&t->consumer, 0);
         }
     }

@@ -5,13 +5,20 @@
 #include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 static const uint8_t kept[MRL_KEPT_COUNT] = MRL_KEPT;
 
 /*
  * The modules and where their tables are, sorted by address. Two lists take turns: readers use the one of the
  * last turn while the other is written, and look afterwards whether it still is the last one.
+ *
+ * A module that was listed may be gone. So tables are read only inside of dl_iterate_phdr, which keeps modules
+ * where they are, and only if the dynamic linker's counts are still those of the list; or, from a signal handler,
+ * which must not wait for that lock, through the kernel, which reports an address that is not mapped.
  */
 #define MODULES_MAX 1024u
 
@@ -25,17 +32,18 @@ struct module {
     uint32_t count;            /* of pairs; 0: search `frames` itself */
 };
 static struct list {
+    uint64_t loads, unloads; /* so far, when it was made */
     uint32_t count;
     struct module modules[MODULES_MAX];
 } lists[2];
 static _Atomic uint32_t turn;
 static _Atomic bool listing;
-static _Atomic uint64_t listed_loads, listed_unloads;
 _Atomic uint32_t mrl_generation;
 
 /* Reads tables, whatever is in them: beyond the end there are zeros, and `bad` is set. */
 struct cursor {
     const uint8_t *at, *end;
+    ptrdiff_t moved; /* from a copy to what it is a copy of */
     bool bad;
 };
 
@@ -92,7 +100,7 @@ static void skip(struct cursor *c, uint64_t bytes)
 static uintptr_t encoded(struct cursor *c, uint8_t encoding, const uint8_t *header)
 {
     enum { ABSOLUTE, ULEB, U2, U4, U8, SLEB = 9, S2, S4, S8, RELATIVE_TO_HERE = 0x10, RELATIVE_TO_DATA = 0x30 };
-    uintptr_t here = (uintptr_t)c->at, value = 0;
+    uintptr_t here = (uintptr_t)(c->at + c->moved), value = 0;
     switch (encoding & 0xf) {
     case ABSOLUTE:
     case U8:
@@ -170,22 +178,39 @@ static void find_tables(struct module *m, const struct dl_phdr_info *info, uintp
     m->count = (uint32_t)count;
 }
 
-static int add_module(struct dl_phdr_info *info, size_t size, void *data)
+static uintptr_t find_range(struct module *m, const struct dl_phdr_info *info)
 {
-    (void)size;
-    struct list *list = data;
-    struct module m = {.low = UINTPTR_MAX};
     uintptr_t header = 0;
+    m->low = UINTPTR_MAX;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
         uintptr_t from = info->dlpi_addr + p->p_vaddr, to = from + p->p_memsz;
         if (p->p_type == PT_LOAD) {
-            m.low = from < m.low ? from : m.low;
-            m.high = to > m.high ? to : m.high;
+            m->low = from < m->low ? from : m->low;
+            m->high = to > m->high ? to : m->high;
         } else if (p->p_type == PT_GNU_EH_FRAME) {
             header = from;
         }
     }
+    return header;
+}
+
+static void read_counts(const struct dl_phdr_info *info, size_t size, uint64_t *loads, uint64_t *unloads)
+{
+    if (size < offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
+        return;
+    *loads = info->dlpi_adds;
+    *unloads = info->dlpi_subs;
+    if (atomic_load_explicit(&mrl_generation, memory_order_relaxed) != (uint32_t)*unloads)
+        atomic_store_explicit(&mrl_generation, (uint32_t)*unloads, memory_order_relaxed);
+}
+
+static int add_module(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct list *list = data;
+    struct module m = {0};
+    uintptr_t header = find_range(&m, info);
+    read_counts(info, size, &list->loads, &list->unloads);
     if (list->count == MODULES_MAX || m.low >= m.high)
         return 0;
     if (header)
@@ -197,26 +222,9 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-struct counts {
-    uint64_t loads, unloads;
-};
-
-static int read_counts(struct dl_phdr_info *info, size_t size, void *data)
+static void list_anew(void)
 {
-    struct counts *n = data;
-    if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
-        *n = (struct counts){info->dlpi_adds, info->dlpi_subs};
-    return 1;
-}
-
-void mrl_unwind_refresh(void)
-{
-    struct counts now = {0, 0};
-    dl_iterate_phdr(read_counts, &now);
-    atomic_store_explicit(&mrl_generation, (uint32_t)now.unloads, memory_order_relaxed);
     bool busy = false;
-    if (now.loads == listed_loads && now.unloads == listed_unloads)
-        return;
     if (!atomic_compare_exchange_strong_explicit(&listing, &busy, true, memory_order_acquire, memory_order_relaxed))
         return;
     uint32_t next = atomic_load_explicit(&turn, memory_order_relaxed) + 1;
@@ -225,9 +233,31 @@ void mrl_unwind_refresh(void)
     list->count = 0;
     dl_iterate_phdr(add_module, list);
     atomic_store_explicit(&turn, next, memory_order_release);
-    listed_loads = now.loads;
-    listed_unloads = now.unloads;
     atomic_store_explicit(&listing, false, memory_order_release);
+}
+
+/* The last list. NULL: modules were loaded or unloaded since. */
+static const struct list *current_list(const struct dl_phdr_info *info, size_t size)
+{
+    uint64_t loads = 0, unloads = 0;
+    uint32_t now = atomic_load_explicit(&turn, memory_order_acquire);
+    const struct list *list = &lists[now & 1];
+    read_counts(info, size, &loads, &unloads);
+    return now && list->loads == loads && list->unloads == unloads ? list : NULL;
+}
+
+static int is_current(struct dl_phdr_info *info, size_t size, void *data)
+{
+    *(bool *)data = current_list(info, size) != NULL;
+    return 1;
+}
+
+void mrl_unwind_refresh(void)
+{
+    bool current = false;
+    dl_iterate_phdr(is_current, &current);
+    if (!current)
+        list_anew();
 }
 
 /*
@@ -245,11 +275,9 @@ __attribute__((visibility("default"))) int dlclose(void *handle)
         atomic_store_explicit(&next, close, memory_order_relaxed);
     }
     int rc = close(handle);
-    if (atomic_load_explicit(&turn, memory_order_relaxed)) {
-        struct counts now = {0, 0};
-        dl_iterate_phdr(read_counts, &now);
-        atomic_store_explicit(&mrl_generation, (uint32_t)now.unloads, memory_order_relaxed);
-    }
+    bool current;
+    if (atomic_load_explicit(&turn, memory_order_relaxed))
+        dl_iterate_phdr(is_current, &current);
     return rc;
 }
 
@@ -285,6 +313,23 @@ bool mrl_unwind_module(uintptr_t address, uintptr_t *low, uintptr_t *high)
     return true;
 }
 
+/* Copies what is at an address, as far as it is mapped, and returns how much that is. */
+static size_t copy(void *to, const void *from, size_t size)
+{
+    struct iovec here = {to, size}, there = {(void *)(uintptr_t)from, size};
+    long n = syscall(SYS_process_vm_readv, getpid(), &here, 1ul, &there, 1ul, 0ul);
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* What is at a place of .eh_frame: the memory itself, or, in a signal handler, a copy of its beginning. */
+static struct cursor tables_at(const struct module *m, const uint8_t *at, uint8_t *room, size_t size)
+{
+    if (!room)
+        return (struct cursor){.at = at, .end = m->frames_end};
+    size_t left = (size_t)(m->frames_end - at), n = copy(room, at, left < size ? left : size);
+    return (struct cursor){.at = room, .end = room + n, .moved = at - room};
+}
+
 /* An entry of .eh_frame for one function, with what it shares with others. */
 struct entry {
     uintptr_t begin, length;
@@ -308,9 +353,8 @@ static bool begin_entry(struct cursor *c)
 }
 
 /* What an entry of a function refers to: encodings, units and the first instructions. */
-static bool read_common(const struct module *m, const uint8_t *at, struct entry *e)
+static bool read_common(const struct module *m, struct cursor c, struct entry *e)
 {
-    struct cursor c = {.at = at, .end = m->frames_end};
     if (!begin_entry(&c) || take(&c, 4) != 0)
         return false;
     uint64_t version = take(&c, 1);
@@ -350,17 +394,18 @@ static bool read_common(const struct module *m, const uint8_t *at, struct entry 
     return !c.bad;
 }
 
-static bool read_entry(const struct module *m, const uint8_t *at, struct entry *e)
+static bool read_entry(struct mrl_unwinder *u, const struct module *m, const uint8_t *at, struct entry *e)
 {
     *e = (struct entry){.header = m->header};
     if (at < m->frames_low || at >= m->frames_end)
         return false;
-    struct cursor c = {.at = at, .end = m->frames_end};
+    struct cursor c = tables_at(m, at, u->frozen ? u->entry : NULL, sizeof u->entry);
     if (!begin_entry(&c))
         return false;
-    const uint8_t *here = c.at;
+    const uint8_t *here = c.at + c.moved;
     uint64_t back = take(&c, 4);
-    if (back == 0 || back > (uint64_t)(here - m->frames_low) || !read_common(m, here - back, e))
+    if (back == 0 || back > (uint64_t)(here - m->frames_low) ||
+        !read_common(m, tables_at(m, here - back, u->frozen ? u->common : NULL, sizeof u->common), e))
         return false;
     e->begin = encoded(&c, e->encoding, m->header);
     e->length = encoded(&c, e->encoding & 0xf, m->header);
@@ -375,14 +420,18 @@ static bool covers(const struct entry *e, uintptr_t address)
     return address - e->begin < e->length;
 }
 
-static int32_t indexed(const struct module *m, uint32_t pair, uint32_t word)
+static int32_t indexed(const struct mrl_unwinder *u, const struct module *m, uint32_t pair, uint32_t word)
 {
-    int32_t value;
-    memcpy(&value, m->index + 8 * (size_t)pair + 4 * word, sizeof value);
+    int32_t value = 0;
+    const uint8_t *at = m->index + 8 * (size_t)pair + 4 * word;
+    if (u->frozen)
+        copy(&value, at, sizeof value);
+    else
+        memcpy(&value, at, sizeof value);
     return value;
 }
 
-static bool find_entry(const struct module *m, uintptr_t address, struct entry *e)
+static bool find_entry(struct mrl_unwinder *u, const struct module *m, uintptr_t address, struct entry *e)
 {
     if (!m->frames)
         return false;
@@ -390,24 +439,24 @@ static bool find_entry(const struct module *m, uintptr_t address, struct entry *
         uint32_t low = 0, high = m->count;
         while (low < high) {
             uint32_t middle = (low + high) / 2;
-            if ((uintptr_t)m->header + (uintptr_t)(intptr_t)indexed(m, middle, 0) <= address)
+            if ((uintptr_t)m->header + (uintptr_t)(intptr_t)indexed(u, m, middle, 0) <= address)
                 low = middle + 1;
             else
                 high = middle;
         }
-        return low && read_entry(m, m->header + indexed(m, low - 1, 1), e) && covers(e, address);
+        return low && read_entry(u, m, m->header + indexed(u, m, low - 1, 1), e) && covers(e, address);
     }
-    struct cursor c = {.at = m->frames, .end = m->frames_end};
+    struct cursor c = {.at = m->frames, .end = u->frozen ? m->frames : m->frames_end};
     while (begin_entry(&c)) {
         const uint8_t *after = c.end;
-        if (read_entry(m, c.at - 4, e) && covers(e, address))
+        if (read_entry(u, m, c.at - 4, e) && covers(e, address))
             return true;
         c = (struct cursor){.at = after, .end = m->frames_end};
     }
     return false;
 }
 
-/* How a register of the caller, or the frame's upper end (CFA), is found. */
+/* How a register of the caller, or the frame's upper end (CFA), is found. Expressions have been seen to end in their entry. */
 enum { SAME, UNDEFINED, AT_OFFSET, IS_OFFSET, IN_REGISTER, AT_EXPRESSION, IS_EXPRESSION };
 
 static const uint8_t *block(struct cursor *c)
@@ -415,6 +464,14 @@ static const uint8_t *block(struct cursor *c)
     const uint8_t *at = c->at;
     skip(c, uleb(c));
     return at;
+}
+
+static struct cursor expression(int64_t at)
+{
+    struct cursor c = {.at = (const uint8_t *)(uintptr_t)at, .end = (const uint8_t *)UINTPTR_MAX};
+    uint64_t length = uleb(&c);
+    c.end = c.at + length;
+    return c;
 }
 
 static void set(struct mrl_row *row, uint64_t reg, uint8_t how, int64_t value)
@@ -575,17 +632,15 @@ static bool find_row(struct mrl_unwinder *u, const struct entry *e, uintptr_t ad
 }
 
 /* DW_OP_breg N, offset, and DW_OP_deref or nothing behind it: what compilers write for aligned stacks. */
-static bool simple_expression(const struct module *m, int64_t at, bool deref, uint8_t *reg, int64_t *offset)
+static bool simple_expression(int64_t at, bool deref, uint8_t *reg, int64_t *offset)
 {
-    struct cursor c = {.at = (const uint8_t *)(uintptr_t)at, .end = m->frames_end};
-    uint64_t length = uleb(&c);
-    const uint8_t *end = c.at + length;
+    struct cursor c = expression(at);
     uint64_t op = take(&c, 1);
     *reg = (uint8_t)(op - 0x70);
     *offset = sleb(&c);
     if (op < 0x70 || op >= 0x70 + 32 || *reg >= MRL_REGISTERS || (deref && take(&c, 1) != 0x06))
         return false;
-    return !c.bad && c.at == end;
+    return !c.bad && c.at == c.end;
 }
 
 static bool in_words(int64_t bytes, int16_t *words)
@@ -595,13 +650,13 @@ static bool in_words(int64_t bytes, int16_t *words)
 }
 
 /* Puts a row into a rule. False: it does not fit. */
-static bool condense(struct mrl_rule *rule, const struct mrl_row *row, const struct module *m)
+static bool condense(struct mrl_rule *rule, const struct mrl_row *row)
 {
     int64_t top;
     rule->base = row->cfa_register;
     if (row->cfa_how == IS_OFFSET)
         top = row->cfa;
-    else if (row->cfa_how == IS_EXPRESSION && simple_expression(m, row->cfa, true, &rule->base, &top))
+    else if (row->cfa_how == IS_EXPRESSION && simple_expression(row->cfa, true, &rule->base, &top))
         rule->flags |= MRL_RULE_DEREF;
     else
         return false;
@@ -631,7 +686,7 @@ static bool condense(struct mrl_rule *rule, const struct mrl_row *row, const str
                 if (rule->saved[k] > MRL_UNDEFINED)
                     return false;
             rule->flags |= MRL_RULE_AT_BASE;
-            if (!simple_expression(m, row->value[kept[i]], false, &reg, &offset) || reg != rule->base ||
+            if (!simple_expression(row->value[kept[i]], false, &reg, &offset) || reg != rule->base ||
                 !in_words(offset, &rule->saved[i]))
                 return false;
             break;
@@ -651,35 +706,96 @@ static bool is_entry_point(uintptr_t address)
     return address - entry < 64;
 }
 
+/* Something that is to be done with a row of the tables, while they are known to be there. */
+struct wish {
+    struct mrl_unwinder *u;
+    uintptr_t address;
+    bool (*grant)(struct wish *wish, const struct entry *e);
+    struct mrl_walk *walk;
+    struct mrl_rule *rule;
+    uintptr_t low;  /* of the module, */
+    uint32_t turn;  /* when it was listed */
+    bool stale;   /* the list of modules */
+    bool loaded;  /* there is a module with this address */
+    bool granted; /* and it has such a row, which did */
+};
+
+static void fulfil(struct wish *wish)
+{
+    struct module m = {0};
+    struct entry e;
+    wish->turn = atomic_load_explicit(&turn, memory_order_relaxed);
+    wish->loaded = find_module(wish->address, &m);
+    wish->low = m.low;
+    wish->granted = wish->loaded && find_entry(wish->u, &m, wish->address, &e) && find_row(wish->u, &e, wish->address) && wish->grant(wish, &e);
+}
+
+static int fulfil_now(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct wish *wish = data;
+    wish->stale = !current_list(info, size);
+    if (!wish->stale)
+        fulfil(wish);
+    return 1;
+}
+
+static bool with_tables(struct wish *wish)
+{
+    if (wish->u->frozen) {
+        fulfil(wish);
+        return wish->granted;
+    }
+    for (int attempt = 0; attempt < 4; attempt++) {
+        dl_iterate_phdr(fulfil_now, wish);
+        if (!wish->stale)
+            break;
+        list_anew();
+    }
+    return wish->granted;
+}
+
+static bool fill_rule(struct wish *wish, const struct entry *e)
+{
+    struct mrl_rule *rule = wish->rule;
+    const struct mrl_row *row = &wish->u->row;
+    if (rule->pc - e->begin > UINT32_MAX)
+        return false;
+    rule->into = (uint32_t)(rule->pc - e->begin);
+    rule->flags = e->signal ? MRL_RULE_SIGNAL | MRL_RULE_COMPLEX : 0;
+    if (row->how[MRL_RA] == UNDEFINED)
+        rule->flags |= MRL_RULE_LAST;
+    else if (!e->signal && !condense(rule, row))
+        rule->flags = MRL_RULE_COMPLEX;
+    return true;
+}
+
+static void number_module(struct mrl_unwinder *u, struct mrl_rule *rule, const struct wish *wish)
+{
+    struct mrl_number *n = &u->numbers[(wish->low >> 12 ^ wish->low >> 20) % MRL_NUMBERS];
+    if (n->low != wish->low || n->turn != wish->turn) {
+        uint64_t offset;
+        n->number = mrl_module(wish->address, &offset);
+        n->bias = wish->address - offset;
+        n->low = wish->low;
+        n->turn = wish->turn;
+    }
+    rule->module = n->number;
+    rule->offset = rule->pc - n->bias;
+}
+
 static void make_rule(struct mrl_unwinder *u, struct mrl_rule *rule, uintptr_t pc, bool interrupted)
 {
     uintptr_t address = interrupted ? pc : pc - 1; /* a call may be the last instruction of its function */
-    struct module m = {0};
-    struct entry e;
-    *rule = (struct mrl_rule){.pc = pc, .module = MRL_NONE, .offset = pc, .flags = MRL_RULE_NONE,
-                              .generation = atomic_load_explicit(&mrl_generation, memory_order_relaxed)};
-    if (!find_module(address, &m)) {
-        if (!u->frozen)
-            mrl_unwind_refresh();
-        rule->generation = atomic_load_explicit(&mrl_generation, memory_order_relaxed);
-        if (u->frozen || !find_module(address, &m)) {
-            rule->pc = 0; /* it may belong to one later */
-            return;
-        }
+    struct wish wish = {.u = u, .address = address, .grant = fill_rule, .rule = rule};
+    *rule = (struct mrl_rule){.pc = pc, .module = MRL_NONE, .offset = pc, .flags = MRL_RULE_NONE};
+    with_tables(&wish);
+    rule->generation = atomic_load_explicit(&mrl_generation, memory_order_relaxed);
+    if (!wish.loaded) {
+        rule->pc = 0; /* it may belong to a module later */
+        return;
     }
-    if (!u->frozen) {
-        uint64_t offset;
-        rule->module = mrl_module(address, &offset);
-        rule->offset = offset + (pc - address);
-    }
-    if (find_entry(&m, address, &e) && pc - e.begin <= UINT32_MAX && find_row(u, &e, address)) {
-        rule->into = (uint32_t)(pc - e.begin);
-        rule->flags = e.signal ? MRL_RULE_SIGNAL | MRL_RULE_COMPLEX : 0;
-        if (u->row.how[MRL_RA] == UNDEFINED)
-            rule->flags |= MRL_RULE_LAST;
-        else if (!e.signal && !condense(rule, &u->row, &m))
-            rule->flags = MRL_RULE_COMPLEX;
-    }
+    if (!u->frozen)
+        number_module(u, rule, &wish);
     if (is_entry_point(address))
         rule->flags = MRL_RULE_LAST;
 }
@@ -759,17 +875,13 @@ static unsigned operands(uint8_t op)
 }
 
 /* What an expression gives. Loops in it end after a bounded number of steps. */
-static bool evaluate(struct mrl_walk *w, const struct module *m, int64_t at, const uintptr_t *given, uintptr_t *result)
+static bool evaluate(struct mrl_walk *w, int64_t at, const uintptr_t *given, uintptr_t *result)
 {
     enum { STACK = 16, STEPS = 128 };
     uintptr_t stack[STACK], a, b;
     unsigned n = 0;
-    struct cursor c = {.at = (const uint8_t *)(uintptr_t)at, .end = m->frames_end};
-    uint64_t length = uleb(&c);
-    if (c.bad || length > (uint64_t)(c.end - c.at))
-        return false;
+    struct cursor c = expression(at);
     const uint8_t *begin = c.at;
-    c.end = c.at + length;
     if (given)
         stack[n++] = *given;
     for (unsigned step = 0; c.at < c.end; step++) {
@@ -948,16 +1060,13 @@ static bool usual_step(struct mrl_walk *w, const struct mrl_rule *rule)
 }
 
 /* The same with the tables themselves, for what no rule can say: trampolines of signals, stubs of the linker. */
-static bool unusual_step(struct mrl_walk *w, struct mrl_unwinder *u, const struct mrl_rule *rule)
+static bool step_by_tables(struct wish *wish, const struct entry *e)
 {
-    uintptr_t address = w->interrupted ? w->pc : w->pc - 1, cfa, value[MRL_REGISTERS], from[MRL_REGISTERS];
-    const struct mrl_row *row = &u->row;
-    struct module m = {0};
-    struct entry e;
-    if (!find_module(address, &m) || !find_entry(&m, address, &e) || !find_row(u, &e, address))
-        return false;
+    struct mrl_walk *w = wish->walk;
+    uintptr_t cfa, value[MRL_REGISTERS], from[MRL_REGISTERS];
+    const struct mrl_row *row = &wish->u->row;
     if (row->cfa_how == IS_EXPRESSION) {
-        if (!evaluate(w, &m, row->cfa, NULL, &cfa))
+        if (!evaluate(w, row->cfa, NULL, &cfa))
             return false;
     } else {
         if (row->cfa_how != IS_OFFSET || !use(w, row->cfa_register, &cfa))
@@ -986,13 +1095,13 @@ static bool unusual_step(struct mrl_walk *w, struct mrl_unwinder *u, const struc
             from[i] = use(w, (uint64_t)row->value[i], &value[i]) ? MRL_FROM_START : MRL_FROM_NOWHERE;
             break;
         case IS_EXPRESSION:
-            from[i] = evaluate(w, &m, row->value[i], &cfa, &value[i]) ? MRL_FROM_START : MRL_FROM_NOWHERE;
+            from[i] = evaluate(w, row->value[i], &cfa, &value[i]) ? MRL_FROM_START : MRL_FROM_NOWHERE;
             break;
         case AT_OFFSET:
         case AT_EXPRESSION:
             if (row->how[i] == AT_OFFSET)
                 at = cfa + (uintptr_t)row->value[i];
-            else if (!evaluate(w, &m, row->value[i], &cfa, &at))
+            else if (!evaluate(w, row->value[i], &cfa, &at))
                 at = 0;
             from[i] = readable(w, at) ? at : MRL_FROM_NOWHERE;
             value[i] = readable(w, at) ? *(const uintptr_t *)at : 0;
@@ -1007,15 +1116,20 @@ static bool unusual_step(struct mrl_walk *w, struct mrl_unwinder *u, const struc
     forget_scratch(w);
     if (!known || !move(w, cfa, sp, ra))
         return false;
-    w->interrupted = w->scratch_known = rule->flags & MRL_RULE_SIGNAL;
+    w->interrupted = w->scratch_known = e->signal;
     return true;
+}
+
+static bool unusual_step(struct mrl_walk *w, struct mrl_unwinder *u)
+{
+    return with_tables(&(struct wish){.u = u, .address = w->interrupted ? w->pc : w->pc - 1, .grant = step_by_tables, .walk = w});
 }
 
 bool mrl_walk_step(struct mrl_walk *w, struct mrl_unwinder *u, const struct mrl_rule *rule)
 {
     if (likely(!(rule->flags & (MRL_RULE_LAST | MRL_RULE_NONE | MRL_RULE_COMPLEX))))
         return usual_step(w, rule);
-    return rule->flags & MRL_RULE_COMPLEX && unusual_step(w, u, rule);
+    return rule->flags & MRL_RULE_COMPLEX && unusual_step(w, u);
 }
 
 void mrl_walk_begin(struct mrl_walk *w, uintptr_t pc, uintptr_t sp, uintptr_t fp)

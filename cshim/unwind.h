@@ -5,8 +5,8 @@
  * May use: libc only. Knows nothing of records or MPI; a test compiles it alone.
  *
  * Invariant: allocates nothing, and whatever the tables say it reads nothing but this thread's stack, from
- * the stack pointer upwards, and the tables themselves, within the segments that hold them. Every loop is
- * bounded by the length of what it reads. Tables that make no sense end the walk.
+ * the stack pointer upwards, and the tables themselves, within the segments that hold them, while they are known
+ * to be mapped. Every loop is bounded by the length of what it reads. Tables that make no sense end the walk.
  */
 #ifndef MRL_UNWIND_H
 #define MRL_UNWIND_H
@@ -81,7 +81,8 @@ struct mrl_rule {
     int16_t saved[MRL_KEPT_COUNT]; /* words */
 };
 
-#define MRL_RULES 1024u
+#define MRL_RULES 8192u /* of which memory is only what was used */
+#define MRL_NUMBERS 16u
 #define MRL_REMEMBERED 8u
 
 struct mrl_row {
@@ -91,7 +92,12 @@ struct mrl_row {
 
 /* What one thread unwinds with. */
 struct mrl_unwinder {
-    bool frozen; /* in a signal handler: nothing is looked up that may take a lock, so modules have no numbers */
+    bool frozen; /* in a signal handler: nothing is looked up that may take a lock, so modules have no numbers ... */
+    uint8_t entry[2048], common[256]; /* ... and of tables there are copies; entries that are longer are not known */
+    struct mrl_number {
+        uintptr_t low, bias; /* of a module; bias: address minus offset */
+        uint32_t turn, number;
+    } numbers[MRL_NUMBERS];  /* modules that were asked for last: asking goes through all of them */
     struct mrl_rule rules[MRL_RULES];
     struct mrl_rule fresh;
     struct mrl_row row, initial, remembered[MRL_REMEMBERED];

@@ -28,7 +28,7 @@ static const struct mrl_abi mpich = {
     .any_source = -2, .any_tag = -1, .proc_null = -1, .root = -3, .undefined = -32766, .err_truncate = 14,
     .status_ignore = 1, .in_place = -1,
     .comm_world = 0x44000000, .comm_self = 0x44000001, .comm_null = 0x04000000,
-    .request_null = 0x2c000000, .byte = 0x4c00010d, .errors_return = 0x54000001,
+    .request_null = 0x2c000000, .type_null = 0x0c000000, .no_op = 0x5800000e, .byte = 0x4c00010d, .errors_return = 0x54000001,
     .request_done_mask = 0xc0000000, .request_done = 0x40000000, /* "built-in" handles */
     .cart = 2, .graph = 1, .dist_graph = 3,
     .threads = {0, 1, 2, 3},
@@ -44,7 +44,7 @@ static const struct mrl_abi standard = {
     .any_source = -1, .any_tag = -2, .proc_null = -3, .root = -4, .undefined = -32766, .err_truncate = 15,
     .status_ignore = 0, .in_place = 1,
     .comm_world = 0x101, .comm_self = 0x102, .comm_null = 0x100,
-    .request_null = 0x180, .byte = 0x247, .errors_return = 0x142,
+    .request_null = 0x180, .type_null = 0x200, .no_op = 0x3d, .byte = 0x247, .errors_return = 0x142,
     .request_done_mask = 0, .request_done = 1, /* not public */
     .cart = 211, .graph = 212, .dist_graph = 213,
     .threads = {0, 1024, 2048, 4096},
@@ -81,6 +81,8 @@ static bool is_open_mpi(void)
     mrl_abi.comm_null = address("ompi_mpi_comm_null");
     mrl_abi.request_null = address("ompi_request_null");
     mrl_abi.request_done = address("ompi_request_empty");
+    mrl_abi.type_null = address("ompi_mpi_datatype_null");
+    mrl_abi.no_op = address("ompi_mpi_op_no_op");
     mrl_abi.byte = address("ompi_mpi_byte");
     mrl_abi.errors_return = address("ompi_mpi_errors_return");
     return mrl_abi.request_null && mrl_abi.byte && mrl_abi.errors_return;

@@ -31,7 +31,7 @@ struct mrl_abi {
     enum mrl_count_at count_at;
     int any_source, any_tag, proc_null, root, undefined, err_truncate;
     intptr_t status_ignore, in_place;
-    mrl_word comm_world, comm_self, comm_null, request_null, byte, errors_return;
+    mrl_word comm_world, comm_self, comm_null, request_null, type_null, no_op, byte, errors_return;
     /* What operations complete at once share: one handle, or some of its bits. */
     mrl_word request_done, request_done_mask;
     int cart, graph, dist_graph; /* what MPI_Topo_test answers */
@@ -56,6 +56,18 @@ static inline mrl_word mrl_handle_at(mrl_word array, int64_t i)
     if (mrl_abi.handle_bytes == 4)
         return ((const uint32_t *)array)[i];
     return ((const uint64_t *)array)[i];
+}
+
+/* The canonical handle that an argument points to, before the library has seen whether it points anywhere. 0: it does not. */
+static inline mrl_word mrl_given(mrl_word pointer)
+{
+    return __builtin_expect(pointer != 0, 1) ? mrl_handle(mrl_handle_at(pointer, 0)) : 0;
+}
+
+/* The same of a file, whose handles are pointers everywhere. */
+static inline mrl_word mrl_given_file(mrl_word pointer)
+{
+    return pointer ? *(const mrl_word *)pointer : 0;
 }
 
 #endif

@@ -40,7 +40,7 @@ MRL_COLD void mrl_forget(struct mrl_thread *t)
 MRL_COLD int64_t mrl_type_miss(struct mrl_thread *t, mrl_word type)
 {
     int narrow = 0;
-    int64_t size = mrl_pmpi.Type_size(type, &narrow) ? 0 : narrow;
+    int64_t size = type == mrl_abi.type_null || mrl_pmpi.Type_size(type, &narrow) ? 0 : narrow;
     int (*wide)(mrl_word, int64_t *) = mrl_pmpi.Type_size_c ? mrl_pmpi.Type_size_c : mrl_pmpi.Type_size_x;
     if (size < 0 && (!wide || wide(type, &size))) /* MPI_UNDEFINED: larger than an int can say */
         size = 0;
@@ -85,7 +85,7 @@ MRL_COLD bool mrl_cut_off(int rc)
 MRL_COLD int mrl_failed(struct mrl_thread *t, enum mrl_function_id f, struct mrl_caller caller, uint64_t start, uint64_t end, int rc)
 {
     struct mrl_call c = {.start = start, .end = end, .peer = MRL_NO_PEER, .flags = MRL_FAILED, .path = mrl_path(t, f, caller)};
-    mrl_commit(t, mrl_write(t, &c));
+    mrl_commit(t, mrl_write(t, mrl_function_facts[f].op, &c));
     return rc;
 }
 

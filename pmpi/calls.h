@@ -45,7 +45,7 @@ MRL_INLINE void mrl_check_caches(struct mrl_thread *t)
         mrl_forget(t);
 }
 
-/* Bytes of one element. Only for types the library has just accepted: asking about others is an error. */
+/* Bytes of one element. Only for types the library has just accepted and looked at: asking about others is an error. */
 MRL_INLINE int64_t mrl_type_size(struct mrl_thread *t, mrl_word word)
 {
     mrl_word type = mrl_handle(word);
@@ -139,9 +139,10 @@ MRL_COLD int mrl_failed(struct mrl_thread *t, enum mrl_function_id f, struct mrl
  * received in the tag's place; a point-to-point call has either bytes out or bytes in, or a second record
  * for the receiving half.
  */
-MRL_INLINE uint64_t mrl_write(struct mrl_thread *t, const struct mrl_call *c)
+MRL_INLINE uint64_t mrl_write(struct mrl_thread *t, enum mrl_op op, const struct mrl_call *c)
 {
     uint64_t at = mrl_head(t), duration = c->end - c->start;
+    t->made[op]++;
     uint32_t tag = c->flags & MRL_COLLECTIVE ? (uint32_t)c->in : (uint32_t)c->tag;
     uint32_t bytes = c->flags & MRL_COLLECTIVE ? (uint32_t)c->out : (uint32_t)(c->out | c->in);
     uint64_t *word = mrl_slot(t, at)->words; /* four stores instead of nine */
@@ -242,10 +243,15 @@ MRL_INLINE int64_t mrl_count(mrl_word word, bool wide)
     return count > 0 ? count : 0;
 }
 
+/* Bytes of so many elements, of a type that means nothing where there are none. */
+MRL_INLINE int64_t mrl_times(struct mrl_thread *t, int64_t n, mrl_word type)
+{
+    return n > 0 ? n * mrl_type_size(t, type) : 0;
+}
+
 MRL_INLINE int64_t mrl_bytes(struct mrl_thread *t, mrl_word count, mrl_word type, bool wide)
 {
-    int64_t n = mrl_count(count, wide);
-    return n ? n * mrl_type_size(t, type) : 0;
+    return mrl_times(t, mrl_count(count, wide), type);
 }
 
 MRL_INLINE int64_t mrl_count_at(mrl_word counts, int64_t i, bool wide)

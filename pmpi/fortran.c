@@ -42,15 +42,9 @@ MRL_COLD mrl_function *mrl_fortran_resolve(enum mrl_function_id f, enum mrl_bind
 }
 
 #if defined(__x86_64__)
-/* Registers that may hold arguments are kept. %r11 is the entry; the stack is aligned as a call finds it. */
+/* %r11 is the entry. */
 __asm__(".pushsection .text\n.globl mrl_plain_first\n.hidden mrl_plain_first\n.type mrl_plain_first, @function\nmrl_plain_first:\n"
-        "push %rdi\npush %rsi\npush %rdx\npush %rcx\npush %r8\npush %r9\npush %rax\nsub $128, %rsp\n"
-        "movaps %xmm0, (%rsp)\nmovaps %xmm1, 16(%rsp)\nmovaps %xmm2, 32(%rsp)\nmovaps %xmm3, 48(%rsp)\n"
-        "movaps %xmm4, 64(%rsp)\nmovaps %xmm5, 80(%rsp)\nmovaps %xmm6, 96(%rsp)\nmovaps %xmm7, 112(%rsp)\n"
-        "mov %r11, %rdi\ncall mrl_plain_choose\nmov %rax, %r11\n"
-        "movaps (%rsp), %xmm0\nmovaps 16(%rsp), %xmm1\nmovaps 32(%rsp), %xmm2\nmovaps 48(%rsp), %xmm3\n"
-        "movaps 64(%rsp), %xmm4\nmovaps 80(%rsp), %xmm5\nmovaps 96(%rsp), %xmm6\nmovaps 112(%rsp), %xmm7\n"
-        "add $128, %rsp\npop %rax\npop %r9\npop %r8\npop %rcx\npop %rdx\npop %rsi\npop %rdi\njmp *%r11\n"
+        MRL_GO_ON("mov %r11, %rdi\ncall mrl_plain_choose\n")
         ".size mrl_plain_first, . - mrl_plain_first\n.popsection");
 
 __attribute__((used)) MRL_COLD void *mrl_plain_choose(struct mrl_plain *entry)

@@ -52,7 +52,7 @@ static inline mrl_function *mrl_fortran_next(enum mrl_function_id f, enum mrl_bi
 }
 
 /* The C handle of a Fortran one. MPICH's are equal; elsewhere the library is asked. */
-#define MRL_FORTRAN_HANDLES(X) X(Comm) X(Type) X(Request) X(Win) X(File) X(Message)
+#define MRL_FORTRAN_HANDLES(X) X(Comm) X(Type) X(Request) X(Win) X(File) X(Message) X(Op)
 #define MRL_DECLARE(kind) extern mrl_word (*mrl_##kind##_f2c)(int handle);
 MRL_FORTRAN_HANDLES(MRL_DECLARE)
 #undef MRL_DECLARE

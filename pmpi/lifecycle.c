@@ -161,7 +161,7 @@ static bool end(struct mrl_caller caller, uint64_t start)
     if (t) {
         c.end = mrl_stop(t, c.start);
         c.path = mrl_path(t, MRL_FN_MPI_Finalize, caller);
-        mrl_commit(t, mrl_write(t, &c));
+        mrl_commit(t, mrl_write(t, MRL_OP_FINALIZE, &c));
     }
     mrl_stop_recording(t ? c.end : mrl_now());
 
@@ -188,7 +188,7 @@ static bool end(struct mrl_caller caller, uint64_t start)
 /* Around every form of MPI_Finalize. True: this process has gathered what rank 0 is to report. */
 static bool before_finalize(struct mrl_caller caller)
 {
-    return mrl.started && !mrl.stopped && !mrl_alone && getpid() == mrl.pid && end(caller, 0);
+    return mrl.started && !mrl.stopped && !mrl_alone && (mrl.confined || getpid() == mrl.pid) && end(caller, 0);
 }
 
 static void after_finalize(bool gathered)
@@ -229,12 +229,25 @@ MRL_EXPORT int MPI_Abort(mrl_word comm, mrl_word code)
     return ((int (*)(mrl_word, mrl_word))mrl_next(MRL_FN_MPI_Abort))(comm, code);
 }
 
-/* Variadic, and the standard lets it do nothing: it is not passed on. */
+/* It is passed on because other tools listen, too; what comes behind the level is between them and the program. */
+static _Thread_local bool told_level; /* by the function of Fortran, which may call that of C */
+
+__attribute__((used)) mrl_function *pass_level(int level)
+{
+    if (!told_level)
+        mrl_phase(level);
+    return mrl_next(MRL_FN_MPI_Pcontrol);
+}
+
+#if defined(__x86_64__)
+__asm__(".pushsection .text\n.globl MPI_Pcontrol\n.type MPI_Pcontrol, @function\nMPI_Pcontrol:\n" MRL_GO_ON("call pass_level\n")
+        ".size MPI_Pcontrol, . - MPI_Pcontrol\n.popsection");
+#else
 MRL_EXPORT int MPI_Pcontrol(const int level, ...)
 {
-    mrl_phase(level);
-    return 0;
+    return ((int (*)(int, ...))pass_level(level))(level);
 }
+#endif
 
 /*
  * The same in Fortran. What a library's Fortran MPI_Init does is either its C MPI_Init, which is ours and
@@ -272,6 +285,14 @@ static void fortran_abort(enum mrl_binding binding, int *comm, int *code, int *i
     ((void (*)(int *, int *, int *))mrl_fortran_next(MRL_FN_MPI_Abort, binding))(comm, code, ierror);
 }
 
+static void fortran_pcontrol(enum mrl_binding binding, int *level)
+{
+    mrl_phase(*level);
+    told_level = true;
+    ((void (*)(int *))mrl_fortran_next(MRL_FN_MPI_Pcontrol, binding))(level);
+    told_level = false;
+}
+
 /* Fortran's texts are padded with blanks, and their length comes last. */
 static void fortran_set_name(enum mrl_binding binding, int *comm, char *name, int *ierror, size_t length)
 {
@@ -289,6 +310,6 @@ MRL_IN_FORTRAN(init_thread, INIT_THREAD, (int *required, int *provided, int *ier
 MRL_IN_FORTRAN(finalize, FINALIZE, (int *ierror), fortran_finalize(MRL_F77, MRL_CALLER, ierror), fortran_finalize(MRL_F08, MRL_CALLER, ierror))
 MRL_IN_FORTRAN(abort, ABORT, (int *comm, int *code, int *ierror), fortran_abort(MRL_F77, comm, code, ierror),
            fortran_abort(MRL_F08, comm, code, ierror))
-MRL_IN_FORTRAN(pcontrol, PCONTROL, (int *level), mrl_phase(*level), mrl_phase(*level))
+MRL_IN_FORTRAN(pcontrol, PCONTROL, (int *level), fortran_pcontrol(MRL_F77, level), fortran_pcontrol(MRL_F08, level))
 MRL_IN_FORTRAN(comm_set_name, COMM_SET_NAME, (int *comm, char *name, int *ierror, size_t length),
            fortran_set_name(MRL_F77, comm, name, ierror, length), fortran_set_name(MRL_F08, comm, name, ierror, length))

@@ -25,6 +25,21 @@ static inline mrl_function *mrl_next(enum mrl_function_id f)
     return __builtin_expect(function != 0, 1) ? function : mrl_resolve(f);
 }
 
+#if defined(__x86_64__)
+/*
+ * The body of a function that goes on to where `call` says, in %rax, with all arguments as they came, whatever they are:
+ * registers that may hold some are kept, and the stack is aligned as a call finds it.
+ */
+#define MRL_GO_ON(call)                                                                                       \
+    "push %rdi\npush %rsi\npush %rdx\npush %rcx\npush %r8\npush %r9\npush %rax\nsub $128, %rsp\n"            \
+    "movaps %xmm0, (%rsp)\nmovaps %xmm1, 16(%rsp)\nmovaps %xmm2, 32(%rsp)\nmovaps %xmm3, 48(%rsp)\n"           \
+    "movaps %xmm4, 64(%rsp)\nmovaps %xmm5, 80(%rsp)\nmovaps %xmm6, 96(%rsp)\nmovaps %xmm7, 112(%rsp)\n" call   \
+    "mov %rax, %r11\n"                                                                                        \
+    "movaps (%rsp), %xmm0\nmovaps 16(%rsp), %xmm1\nmovaps 32(%rsp), %xmm2\nmovaps 48(%rsp), %xmm3\n"           \
+    "movaps 64(%rsp), %xmm4\nmovaps 80(%rsp), %xmm5\nmovaps 96(%rsp), %xmm6\nmovaps 112(%rsp), %xmm7\n"        \
+    "add $128, %rsp\npop %rax\npop %r9\npop %r8\npop %rcx\npop %rdx\npop %rsi\npop %rdi\njmp *%r11\n"
+#endif
+
 /* The few functions Marple calls itself. X(name, parameters) */
 #define MRL_PMPI_USED(X)                                                                            \
     X(Comm_rank, (mrl_word comm, int *rank))                                                        \

@@ -4,13 +4,18 @@
 #include <sys/mman.h>
 
 struct mrl_request *mrl_requests;
+_Atomic uint64_t *mrl_request_handles;
 
 bool mrl_requests_begin(void)
 {
-    size_t size = (MRL_REQUEST_SLOTS + MRL_REQUEST_WINDOW) * sizeof *mrl_requests;
-    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    mrl_requests = p == MAP_FAILED ? NULL : p;
-    return mrl_requests != NULL;
+    size_t slots = MRL_REQUEST_SLOTS + MRL_REQUEST_WINDOW;
+    char *p = mmap(NULL, slots * (sizeof *mrl_requests + sizeof *mrl_request_handles), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        return false;
+    mrl_requests = (struct mrl_request *)p;
+    mrl_request_handles = (_Atomic uint64_t *)(p + slots * sizeof *mrl_requests);
+    return true;
 }
 
 /* Tells the thread that started an operation that it is no longer in flight. */

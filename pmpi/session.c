@@ -80,7 +80,7 @@ static void end(struct mrl_caller caller, uint64_t start)
     mrl_close_regions(t);
     struct mrl_call c = {.peer = MRL_NO_PEER, .start = start, .end = mrl_stop(t, start)};
     c.path = mrl_path(t, MRL_FN_MPI_Session_finalize, caller);
-    mrl_commit(t, mrl_write(t, &c));
+    mrl_commit(t, mrl_write(t, mrl_function_facts[MRL_FN_MPI_Session_finalize].op, &c));
     mrl_stop_recording(c.end);
     mrl_settle("3s"); /* the last session of each rank may end at its own time, but mostly does not */
 }

@@ -283,7 +283,7 @@ static void end_call(struct mrl_thread *t, struct told *told, struct mrl_caller 
         c.flags |= MRL_STARTED | MRL_COMPLETE;
     }
     t->inside = 0;
-    uint64_t at = mrl_write(t, &c);
+    uint64_t at = mrl_write(t, fact->op, &c);
     for (uint32_t i = 0; i < told->count; i++)
         at = write_message(t, told, &told->messages[i], c.path, caller, at);
     mrl_commit(t, at);

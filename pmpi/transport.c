@@ -43,6 +43,8 @@ static bool complete(mrl_word *request, bool out, int peer, uint64_t status[4])
             return false;
         if (done)
             return true;
+        if (mrl.confined)
+            continue;
         if (spins < 64) {
             sched_yield();
             continue;

@@ -23,7 +23,7 @@ type coder struct {
 
 var errDamaged = errors.New("damaged profile")
 
-const formatVersion = 6
+const formatVersion = 7
 
 // Encode gives the profile as bytes for another rank.
 func Encode(p *Profile) []byte {
@@ -176,6 +176,11 @@ func (c *coder) profile(p *Profile) {
 	for _, x := range []*uint64{&p.Sampling.Hz, &p.Sampling.Samples, &p.Sampling.Inside, &p.Sampling.Lost, &p.Sampling.Threads, &p.Sampling.Ended} {
 		number(c, x)
 	}
+	for i := range p.Made {
+		number(c, &p.Made[i])
+	}
+	number(c, &p.Behind)
+	number(c, &p.Unmerged)
 	c.reported(p)
 	waits := string(p.Waits.Encode())
 	if c.text(&waits); c.reading && p.Waits.Decode([]byte(waits)) != nil {

@@ -53,7 +53,10 @@ type Profile struct {
 	Linked   uint64 // links, kept or not
 	Graph    callgraph.Graph
 	Lost     Lost
-	Logged   uint64 // ranks that have kept a log of events
+	Made     [record.OpCount]uint64 // calls that records were written of, but for those in Lost.Records
+	Behind   uint64                 // records that were not aggregated
+	Unmerged uint64                 // records that MPI_Finalize did not merge, whether or not they are in this
+	Logged   uint64                 // ranks that have kept a log of events
 	Waits    waitstate.Table
 
 	Atomics  []Atomic   // by name
@@ -235,6 +238,7 @@ func FromProcess(p *record.Process, logs Logs) *Profile {
 	for i, name := range p.Counters() {
 		profile.Counters = mergeCounters(profile.Counters, []Counter{{name, 1 << (h.CounterSources[i] & 7) >> 1}})
 	}
+	profile.account(p)
 	total.Balance(&profile.Graph)
 	profile.Totals = []Total{total}
 	return profile
@@ -503,6 +507,10 @@ func Merge(a, b *Profile) *Profile {
 	m.Linked = a.Linked + b.Linked
 	m.Links = stat.MergeSorted(a.Links, b.Links, largestLink, nil)
 	m.Links = m.Links[:min(len(m.Links), MaxLinks)]
+	for op := range m.Made {
+		m.Made[op] = a.Made[op] + b.Made[op]
+	}
+	m.Behind, m.Unmerged = a.Behind+b.Behind, a.Unmerged+b.Unmerged
 	m.Logged = a.Logged + b.Logged
 	m.Waits = waitstate.Merge(a.Waits, b.Waits, m.Top())
 	m.mergeReported(a, b)

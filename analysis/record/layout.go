@@ -312,11 +312,12 @@ type Header struct {
 	SampleHz                                                                  uint64
 	Samples, SamplesInside, SamplesLost                                       uint64
 	ThreadsUnsampled, SamplesEnded                                            uint64
+	Unmerged                                                                  uint64
 }
 
 const (
 	magic   = "MARPLE\r\n"
-	version = 8
+	version = 9
 
 	recordSize    = 32
 	stringsMax    = 1 << 20
@@ -416,4 +417,5 @@ type thread struct {
 	entriesFull    uint32
 	osTID          uint64
 	beginTick      uint64
+	made           [OpCount]uint64
 }

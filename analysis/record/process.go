@@ -104,14 +104,17 @@ type Thread struct {
 	LastEdge                         Edge   // where its last event left it
 	LastTick                         uint64
 	Entries                          []Entry
-	EntriesLost                      uint64 // aggregates that found no room of their own
-	DeepRegions, BadExits, InMPIHook uint64 // see struct mrl_thread
-	ValuesLost, CutShort             uint64 // likewise
-	Longest                          uint64 // likewise
-	Invocations                      uint64 // of components, that have ended
-	Kept                             uint64 // bytes of their records in a file, see KeepInvocations
-	Unkept                           uint64 // invocations that found no room there
-	Dropped                          uint64 // records counted but not kept
+	EntriesLost                      uint64          // aggregates that found no room of their own
+	DeepRegions, BadExits, InMPIHook uint64          // see struct mrl_thread
+	ValuesLost, CutShort             uint64          // likewise
+	Longest                          uint64          // likewise
+	Invocations                      uint64          // of components, that have ended
+	Kept                             uint64          // bytes of their records in a file, see KeepInvocations
+	Unkept                           uint64          // invocations that found no room there
+	Dropped                          uint64          // records counted but not kept
+	Behind                           uint64          // records that are not aggregated
+	Made                             [OpCount]uint64 // calls that records were written of
+	Inside                           bool            // in an MPI call, or in Marple: one record may not be committed
 }
 
 // Threads are those whose blocks exist, in the order in which they first called.
@@ -124,7 +127,8 @@ func (p *Process) Threads() []Thread {
 		t := a.t
 		thread := Thread{Index: i, Main: t.mainThread != 0, Owners: int(max(t.owners, 1)), Begin: t.beginTick, LastEdge: t.lastFrom, LastTick: t.lastTick,
 			Entries: a.Entries(), EntriesLost: t.entriesLost, DeepRegions: t.deepRegions, BadExits: t.badExits, InMPIHook: t.insideHooks, Dropped: t.dropped,
-			ValuesLost: t.valuesLost, CutShort: t.cutShort, Longest: t.longest, Invocations: t.invocations, Kept: t.kept, Unkept: t.unkept}
+			ValuesLost: t.valuesLost, CutShort: t.cutShort, Longest: t.longest, Invocations: t.invocations, Kept: t.kept, Unkept: t.unkept,
+			Behind: t.head - min(t.head, t.consumed), Made: t.made, Inside: t.inside != 0}
 		list = append(list, thread)
 	}
 	return list

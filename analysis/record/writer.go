@@ -171,6 +171,7 @@ func (t *ThreadWriter) SampledElsewhere(path uint32, samples uint64) {
 
 // Call records an MPI call.
 func (t *ThreadWriter) Call(c Call) {
+	t.a.t.made[AllNodes(t.w.tables)[c.Path].Op]++
 	if c.Runnable|c.Blocked != 0 {
 		t.put(wordsRecord(kindInside, c.Runnable, c.Blocked, 0))
 	}

@@ -118,7 +118,7 @@ func (w *writer) findings() { w.each(w.r.Findings, false) }
 // each writes findings, all of them or as many as fit the report.
 func (w *writer) each(findings []run.Finding, all bool) {
 	if len(findings) == 0 {
-		if w.leads() || slices.ContainsFunc(w.r.Conditions, run.Note.Hangs) {
+		if w.leads() || slices.ContainsFunc(w.r.Conditions, func(c run.Note) bool { return c.Hangs() || c.Incomplete() }) {
 			w.line("Nothing else stands out.")
 		} else if a := w.r.Efficiency.CoreAvailability; a > 0 && a < enoughCores && w.r.WithCores == nil {
 			w.line("No significant problem that could be told from the lack of cores.")
@@ -169,6 +169,7 @@ func (w *writer) leads() bool {
 }
 
 func (w *writer) lead() {
+	w.notes("", run.Note.Incomplete)
 	w.notes("", run.Note.Hangs)
 	if w.leads() {
 		w.notes("", run.Note.OnCores)
@@ -176,7 +177,7 @@ func (w *writer) lead() {
 }
 
 func (w *writer) conditions() {
-	w.notes("Note: ", func(c run.Note) bool { return !c.Hangs() && (!w.leads() || !c.OnCores()) })
+	w.notes("Note: ", func(c run.Note) bool { return !c.Incomplete() && !c.Hangs() && (!w.leads() || !c.OnCores()) })
 }
 
 func (w *writer) notes(title string, which func(c run.Note) bool) {

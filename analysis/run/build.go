@@ -69,7 +69,7 @@ func New(p *profile.Profile, names Namer) *Run {
 	r.Models, r.Deeper = []Model{}, []Note{}
 	r.Efficiency.split(p.Waits.Ideal, p.Waits.Replayed, r.WallNs)
 	r.Stuck = b.stuck(r)
-	r.Conditions = conditions(r)
+	r.Conditions = append(incomplete(p), conditions(r)...)
 	r.NotSeen = b.notSeen(r)
 	if p.Uncounted != "" {
 		r.NotSeen = append(r.NotSeen, Note{"counters", "not counted: " + p.Uncounted, 0})
@@ -524,6 +524,21 @@ const (
 var onCores = []string{ranksOutnumberCores, threadsBound, threadsShareCores, coresShared}
 
 // conditions are circumstances that change how the figures must be read.
+// incomplete says which records were made and are missing, or were at first.
+func incomplete(p *profile.Profile) []Note {
+	if count, what := p.Missing(); count > 0 {
+		if what != "" {
+			what = " (" + what + ")"
+		}
+		return []Note{{recordsMissing, words.Counted("%d {record|records} of what the ranks did", count) + what +
+			words.Counted(" {is|are} missing from all that follows; the record files are kept", count), count}}
+	}
+	if p.Unmerged > 0 {
+		return []Note{{recordsUnmerged, words.Counted("MPI_Finalize could not merge %d {record|records}, so this was made of the record files, which are kept; nothing is missing", p.Unmerged), p.Unmerged}}
+	}
+	return nil
+}
+
 func conditions(r *Run) []Note {
 	list := []Note{}
 	if text, count := untimely(r.PerRank); count > 0 {

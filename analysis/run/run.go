@@ -363,6 +363,14 @@ func (n Note) OnCores() bool {
 	return slices.Contains(onCores, n.ID)
 }
 
+const (
+	recordsMissing  = "records-missing"
+	recordsUnmerged = "records-unmerged"
+)
+
+// Incomplete tells whether it is about records that are missing, or were when ranks merged.
+func (n Note) Incomplete() bool { return n.ID == recordsMissing || n.ID == recordsUnmerged }
+
 // Hangs tells whether it is about ranks that wait for each other without end.
 func (n Note) Hangs() bool { return n.ID == deadlock }
 

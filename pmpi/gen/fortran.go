@@ -15,7 +15,7 @@ import (
 // handles are the parameters that are handles, and the MPI object each is of.
 var handles = map[string]string{
 	"comm": "Comm", "newcomm": "Comm", "datatype": "Type", "sendtype": "Type", "recvtype": "Type", "origin_datatype": "Type",
-	"result_datatype": "Type", "request": "Request", "message": "Message", "win": "Win", "fh": "File",
+	"result_datatype": "Type", "op": "Op", "request": "Request", "message": "Message", "win": "Win", "fh": "File",
 }
 
 // byReference are handle parameters that are pointers in C too, in some shapes or in all.
@@ -163,7 +163,7 @@ func fortranWrapper(f Function) string {
 	} else {
 		b.WriteString(views(f, write, done))
 	}
-	b.WriteString("    uint64_t at = mrl_write(t, &c);\n")
+	b.WriteString("    uint64_t at = mrl_write(t, " + f.Op() + ", &c);\n")
 	if write != "" {
 		b.WriteString("    " + write + "\n")
 	}

@@ -37,8 +37,8 @@ const (
         c.comm = mrl_comm(t, comm);
         c.peer = mrl_peer(source);
         c.tag = mrl_tag(tag);`
-	holdOne  = "struct mrl_request *held = mrl_request_hold(mrl_handle(mrl_handle_at(request, 0)));"
-	holdMsg  = "struct mrl_request *held = mrl_request_hold(MRL_MESSAGE(mrl_handle(mrl_handle_at(message, 0))));"
+	holdOne  = "struct mrl_request *held = mrl_request_hold(mrl_given(request));"
+	holdMsg  = "struct mrl_request *held = mrl_request_hold(MRL_MESSAGE(mrl_given(message)));"
 	takeMsg  = "\n        c.comm = held ? held->comm : 0;"
 	putMsg   = "\n        if (c.peer != MRL_PROC_NULL)\n            mrl_keep_message(mrl_handle(mrl_handle_at(message, 0)), &m, c.comm);"
 	onWindow = "\n        c.comm = mrl_map_get(&mrl_windows, mrl_handle(win));"
@@ -55,6 +55,8 @@ const (
 	statusAll = "    if (held && (intptr_t)array_of_statuses == mrl_abi.status_ignore)\n        array_of_statuses = (mrl_word)(uintptr_t)held->statuses;"
 )
 
+func unlessNobody(bytes string) string { return "c.peer == MRL_PROC_NULL ? 0 : " + bytes }
+
 func follow(kind, bytes string) string {
 	return fmt.Sprintf("\n        c.flags |= mrl_follow(t, &c, request, MRL_REQ_%s, $follow, %s);", kind, bytes)
 }
@@ -66,9 +68,9 @@ var shapes = map[string]shape{
 	"ssend": {op: "SSEND", after: sent + "$startsend"},
 	"rsend": {op: "RSEND", after: sent + "$startsend"},
 	"recv":  {op: "RECV", receives: true, before: ours, after: "\n        c.comm = mrl_comm(t, comm);" + received},
-	"irecv": {op: "RECV", start: Immediate, after: posted + follow("RECV", "mrl_bytes(t, count, datatype, $wide)")},
+	"irecv": {op: "RECV", start: Immediate, after: posted + follow("RECV", unlessNobody("mrl_bytes(t, count, datatype, $wide)"))},
 	"recv_init": {op: "RECV", start: Persistent, after: posted +
-		follow("RECV", "mrl_bytes(t, count, datatype, $wide)")},
+		follow("RECV", unlessNobody("mrl_bytes(t, count, datatype, $wide)"))},
 	"mrecv": {op: "RECV", matched: true, receives: true, before: ours + "\n    " + holdMsg, after: takeMsg + received + "\n        mrl_request_drop(held);"},
 	"imrecv": {op: "RECV", matched: true, start: Immediate, before: holdMsg, after: `
         if (held) {
@@ -118,9 +120,9 @@ var shapes = map[string]shape{
 	"psend_init": {op: "REQUEST", start: Persistent, after: `
         c.comm = mrl_comm(t, comm);
         c.peer = mrl_peer(dest);
-        c.tag = mrl_tag(tag);` + follow("SEND", "mrl_count(partitions, false) * mrl_bytes(t, count, datatype, true)")},
+        c.tag = mrl_tag(tag);` + follow("SEND", unlessNobody("mrl_count(partitions, false) * mrl_bytes(t, count, datatype, true)"))},
 	"precv_init": {op: "REQUEST", start: Persistent, after: posted +
-		follow("RECV", "mrl_count(partitions, false) * mrl_bytes(t, count, datatype, true)")},
+		follow("RECV", unlessNobody("mrl_count(partitions, false) * mrl_bytes(t, count, datatype, true)"))},
 	"pready":   {op: "REQUEST"},
 	"parrived": {op: "TEST", start: Immediate, after: "\n        c.flags |= *(const int *)flag ? MRL_HIT : 0;"},
 
@@ -176,11 +178,11 @@ var shapes = map[string]shape{
 	"rma_sync": {op: "RMA_SYNC", after: onWindow + "$rank"},
 	"win_create": {op: "WINDOW", after: "\n        c.comm = mrl_comm(t, comm);" +
 		"\n        mrl_map_put(&mrl_windows, mrl_handle(mrl_handle_at(win, 0)), c.comm);"},
-	"win_free": {op: "WINDOW", before: "uint32_t on = mrl_map_get(&mrl_windows, mrl_handle(mrl_handle_at(win, 0)));",
+	"win_free": {op: "WINDOW", before: "uint32_t on = mrl_map_get(&mrl_windows, mrl_given(win));",
 		after: "\n        c.comm = on;"},
 
 	"file_open": {op: "FILE_OTHER", after: "\n        c.comm = mrl_comm(t, comm);\n        mrl_map_put(&mrl_files, *(const mrl_word *)fh, c.comm);"},
-	"file_close": {op: "FILE_OTHER", before: "uint32_t on = mrl_map_get(&mrl_files, *(const mrl_word *)fh);",
+	"file_close": {op: "FILE_OTHER", before: "uint32_t on = mrl_map_get(&mrl_files, mrl_given_file(fh));",
 		after: "\n        c.comm = on;"},
 	"file_other": {op: "FILE_OTHER", after: "$onfile"},
 	"file_read":  {op: "FILE_READ", before: ours, after: onFile + "\n        bool cancelled;\n        c.in = mrl_status_bytes(status, &cancelled);"},
@@ -196,7 +198,7 @@ var shapes = map[string]shape{
 	"comm_idup": {op: "COMM", start: Immediate, after: "\n        c.comm = mrl_comm(t, comm);\n        c.tag = (int32_t)mrl_comm_ordinal(c.comm);" +
 		follow("COMM", "(int64_t)newcomm") + "\n        c.tag = 0;"},
 	"comm_born": {op: "COMM", after: "\n        mrl_comm_made(t, 0, mrl_handle_at(newcomm, 0), true);"},
-	"comm_free": {op: "COMM", before: "uint32_t on = mrl_map_get(&mrl_comms, mrl_handle(mrl_handle_at(comm, 0)));",
+	"comm_free": {op: "COMM", before: "uint32_t on = mrl_map_get(&mrl_comms, mrl_given(comm));",
 		after: "\n        c.comm = on;\n        mrl_comm_freed(on);"},
 
 	"type":      {op: "DATATYPE"},
@@ -210,7 +212,7 @@ const (
         struct mrl_call incoming = c;
         incoming.peer = mrl_peer(source);
         incoming.tag = mrl_tag(recvtag);
-        c.flags |= mrl_follow(t, &incoming, request, MRL_REQ_RECV, MRL_REQ_ACTIVE, $room);`
+        c.flags |= mrl_follow(t, &incoming, request, MRL_REQ_RECV, MRL_REQ_ACTIVE, incoming.peer == MRL_PROC_NULL ? 0 : $room);`
 	collective = `
         c.comm = mrl_comm(t, comm);
         c.flags = MRL_COLLECTIVE;$root$bytes$startcollective`
@@ -254,8 +256,14 @@ func (s shape) flags() string {
 	return ""
 }
 
+// unchecked is what looks behind an argument: before the call, the library has not yet seen whether that is possible.
+var unchecked = regexp.MustCompile(`mrl_handle_at\(|\*\(const `)
+
 func wrapper(f Function) string {
 	s := shapes[f.Shape]
+	if unchecked.MatchString(s.before) {
+		log.Fatalf("functions.txt:%d: %s is looked into before the library has checked it: use mrl_given", f.Line, f.Name)
+	}
 	declared := make([]string, len(f.Params))
 	if len(f.Params) == 0 {
 		declared = []string{"void"}
@@ -283,7 +291,7 @@ func wrapper(f Function) string {
 	if s.after != "" {
 		b.WriteString("    mrl_check_caches(t);" + strings.ReplaceAll(s.after, "\n    ", "\n") + "\n")
 	}
-	b.WriteString("    uint64_t at = mrl_write(t, &c);\n")
+	b.WriteString("    uint64_t at = mrl_write(t, " + f.Op() + ", &c);\n")
 	if s.write != "" {
 		b.WriteString("    " + s.write + "\n")
 	}
@@ -316,6 +324,9 @@ func fill(text string, f Function) string {
 	fetchOut, fetchIn := "mrl_type_size(t, datatype)", "mrl_type_size(t, datatype)"
 	if f.Has("origin_count") {
 		fetchOut, fetchIn = origin, "mrl_bytes(t, result_count, result_datatype, $wide)"
+	}
+	if f.Ignores("origin_addr", "no_op") {
+		fetchOut = "mrl_handle(op) == mrl_abi.no_op ? 0 : " + fetchOut
 	}
 	r := strings.NewReplacer("$startsend", startSend, "$startcollective", startCollective, "$root", root,
 		"$rank", rank, "$onfile", onfile, "$fetchout", fetchOut, "$fetchin", fetchIn, "$bytes", byteCounts(f),
@@ -364,13 +375,13 @@ func expression(spec string, f Function) string {
 	case index == "" && times == "":
 		value = fmt.Sprintf("mrl_bytes(t, %s, %s, $wide)", count, typ)
 	case index == "":
-		value = fmt.Sprintf("mrl_bytes(t, %s, %s, $wide) * %s", count, typ, number[times])
+		value = fmt.Sprintf("mrl_times(t, mrl_count(%s, $wide) * %s, %s)", count, number[times], typ)
 	case index == "me":
-		value = fmt.Sprintf("mrl_count_at(%s, mrl_comm_me(c.comm), $wide) * mrl_type_size(t, %s)", count, typ)
+		value = fmt.Sprintf("mrl_times(t, mrl_count_at(%s, mrl_comm_me(c.comm), $wide), %s)", count, typ)
 	case strings.HasSuffix(typ, "types"):
 		value = fmt.Sprintf("mrl_sum_types(t, %s, %s, %s, $wide)", count, typ, number[index])
 	default:
-		value = fmt.Sprintf("mrl_sum(%s, %s, $wide) * mrl_type_size(t, %s)", count, number[index], typ)
+		value = fmt.Sprintf("mrl_times(t, mrl_sum(%s, %s, $wide), %s)", count, number[index], typ)
 	}
 	if f.Has("root") {
 		part := map[string]string{"": "MRL_PART_MEMBER", "root": "MRL_PART_ROOT", "leaf": "MRL_PART_LEAF"}[when]

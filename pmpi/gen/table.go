@@ -17,9 +17,17 @@ type Function struct {
 	Shape  string
 	Params []string
 	Bytes  map[string]string // by key: out, in, place, inplace: how many bytes a collective moves; waits, otf2, tau, since, op
+	Unused []Unused          // arguments that a program may leave undefined
+	row    string            // the name in the table
 	Wide   bool              // a large-count binding
 	Start  Start
 	Line   int
+}
+
+// Unused are arguments that are ignored in some circumstance.
+type Unused struct {
+	Params []string
+	When   string
 }
 
 // Start says when the operation begins and ends.
@@ -51,14 +59,21 @@ func ReadTable(file string) (*Table, error) {
 	}
 	defer in.Close()
 	t := &Table{Classes: map[string]map[string]string{}}
-	reason := ""
+	reason, when := "", ""
 	lines := bufio.NewScanner(in)
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimRight(lines.Text(), " ")
 		switch {
 		case line == "" || line[0] == '#':
 		case strings.HasPrefix(line, "section "):
+			reason, when = "", ""
+		case strings.HasPrefix(line, "ignored "):
 			reason = ""
+			when, _, _ = strings.Cut(strings.TrimPrefix(line, "ignored "), " ")
+		case line[0] == ' ' && when != "":
+			if err := t.ignore(when, line); err != nil {
+				return nil, fmt.Errorf("%s:%d: %v", file, n, err)
+			}
 		case strings.HasPrefix(line, "class "):
 			words := strings.Fields(line)
 			facts := map[string]string{}
@@ -114,9 +129,39 @@ func (f Function) check() error {
 	return nil
 }
 
+var ignored = regexp.MustCompile(`(MPI_\w+)\(([^)]*)\)`)
+
+// ignore notes the arguments of a line of an `ignored` group, for all variants of the functions in it.
+func (t *Table) ignore(when, line string) error {
+	if rest := strings.TrimSpace(ignored.ReplaceAllString(line, "")); rest != "" {
+		return fmt.Errorf("expected: MPI_Name(parameters) ..., not %q", rest)
+	}
+	for _, m := range ignored.FindAllStringSubmatch(line, -1) {
+		u := Unused{strings.Split(m[2], ", "), when}
+		known := false
+		for i := range t.Functions {
+			f := &t.Functions[i]
+			if f.row != m[1] {
+				continue
+			}
+			known = true
+			for _, p := range u.Params {
+				if !f.Has(p) {
+					return fmt.Errorf("%s has no parameter %q", f.Name, p)
+				}
+			}
+			f.Unused = append(f.Unused, u)
+		}
+		if !known {
+			return fmt.Errorf("%s is not in the table", m[1])
+		}
+	}
+	return nil
+}
+
 // expand makes the functions that one row stands for.
 func expand(shape, name, params string, rest []string, line int) ([]Function, error) {
-	base := Function{Name: name, Shape: shape, Bytes: map[string]string{}, Line: line}
+	base := Function{Name: name, row: name, Shape: shape, Bytes: map[string]string{}, Line: line}
 	for _, p := range strings.Split(params, ",") {
 		if p = strings.TrimSpace(p); p != "" {
 			base.Params = append(base.Params, p)
@@ -181,6 +226,11 @@ func expand(shape, name, params string, rest []string, line int) ([]Function, er
 
 // Has tells whether the function has a parameter of this name.
 func (f Function) Has(param string) bool { return slices.Contains(f.Params, param) }
+
+// Ignores tells whether an argument may be undefined in a circumstance.
+func (f Function) Ignores(param, when string) bool {
+	return slices.ContainsFunc(f.Unused, func(u Unused) bool { return u.When == when && slices.Contains(u.Params, param) })
+}
 
 // Op is the C name of the operation class.
 func (f Function) Op() string {

@@ -11,11 +11,12 @@
 
 #define FACT(name, header, table) printf("%s\t%lld\t%lld\n", name, (long long)(header), (long long)(table))
 #define SIZE(type) FACT("sizeof(" #type ")", sizeof(type), mrl_abi.handle_bytes)
-#define HANDLE(name, field) FACT(#name, mrl_handle(word_of((const void *)&(type_of_##field){name}, sizeof name)), mrl_abi.field)
+#define HANDLE(name, field) FACT(#name, mrl_handle(word_of((const void *)&(type_of_##field){name}, sizeof(type_of_##field))), mrl_abi.field)
 
 typedef MPI_Comm type_of_comm_world, type_of_comm_self, type_of_comm_null;
 typedef MPI_Request type_of_request_null;
-typedef MPI_Datatype type_of_byte;
+typedef MPI_Datatype type_of_byte, type_of_type_null;
+typedef MPI_Op type_of_no_op;
 typedef MPI_Errhandler type_of_errors_return;
 
 /* A handle as it arrives in a wrapper: in a register whose upper half may be anything. */
@@ -138,6 +139,8 @@ int main(int argc, char **argv)
     HANDLE(MPI_COMM_WORLD, comm_world);
     HANDLE(MPI_COMM_SELF, comm_self);
     HANDLE(MPI_COMM_NULL, comm_null);
+    HANDLE(MPI_DATATYPE_NULL, type_null);
+    HANDLE(MPI_NO_OP, no_op);
     HANDLE(MPI_REQUEST_NULL, request_null);
     HANDLE(MPI_ERRORS_RETURN, errors_return);
     HANDLE(MPI_BYTE, byte);
