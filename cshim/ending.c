@@ -26,6 +26,7 @@
 #define ADDRESSES_NEEDED (1ull << 30) /* a Go program reserves 0.6 GB before it does anything */
 #define RANKS_MOST 1024        /* beyond, reading all files would hold up the end of the job */
 #define NAP_NS 2000000
+#define REPORTER "reporter" /* in raw/: made by the rank that has the report made, and written to when it is there */
 
 extern char **environ;
 
@@ -111,7 +112,7 @@ static int supervise(void *arguments)
 static bool recover(const char *wait)
 {
     static char path[4096 + 64];
-    char *arguments[] = {path, "recover", "--wait", (char *)(uintptr_t)wait, mrl.directory, NULL};
+    char *arguments[] = {path, "recover", "--wait", (char *)(uintptr_t)wait, mrl.settings.keep_raw ? "--clear=false" : "--clear", mrl.directory, NULL};
     sigset_t all, mask;
     int status = 1;
     if (!find_command(path, sizeof path))
@@ -126,23 +127,27 @@ static bool recover(const char *wait)
 }
 
 /* Leaving now might be what makes the launcher kill the rank that is reporting. */
-static void await_report(const char *lock)
+static void await_report(void)
 {
-    struct stat info;
-    for (uint64_t begin = mrl_raw_ns(); !stat(lock, &info) && !info.st_size && !expired(begin);)
-        nap();
+    struct stat info = {0};
+    for (uint64_t begin = mrl_raw_ns(); !expired(begin); nap()) {
+        int fd = mrl_raw_open(REPORTER, O_RDONLY);
+        bool done = fd < 0 || fstat(fd, &info) || info.st_size;
+        if (fd >= 0)
+            close(fd);
+        if (done)
+            return;
+    }
 }
 
 void mrl_settle(const char *wait)
 {
-    static char lock[sizeof mrl.directory + 32];
     if (!mrl.in_file)
         return;
-    snprintf(lock, sizeof lock, "%s/raw/reporter", mrl.directory);
-    int fd = open(lock, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int fd = mrl_raw_open(REPORTER, O_WRONLY | O_CREAT | O_EXCL);
     if (fd < 0) {
         if (errno == EEXIST)
-            await_report(lock);
+            await_report();
         return;
     }
     const char *why = mrl_core_why();
@@ -184,9 +189,9 @@ __attribute__((destructor)) static void exits(void)
 
 static bool header_of(int rank, struct mrl_header *out)
 {
-    char name[sizeof mrl.file];
-    mrl_store_name(name, mrl.directory, rank);
-    int fd = open(name, O_RDONLY | O_CLOEXEC);
+    char name[MRL_FILE];
+    mrl_store_name(name, rank);
+    int fd = mrl_raw_open(name, O_RDONLY);
     if (fd < 0)
         return false;
     bool whole = pread(fd, out, sizeof *out, 0) == (ssize_t)sizeof *out;

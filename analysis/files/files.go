@@ -118,6 +118,29 @@ func (d Directory) Directory(name string) (below Directory, err error) {
 	return below, err
 }
 
+// Names lists what is in the directory.
+func (d Directory) Names() (names []string, err error) {
+	err = d.with(func(fd int) error {
+		at, err := syscall.Openat(fd, ".", syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+		if err != nil {
+			return &fs.PathError{Op: "open", Path: d.path, Err: err}
+		}
+		list := os.NewFile(uintptr(at), d.path)
+		defer list.Close()
+		names, err = list.Readdirnames(-1)
+		return err
+	})
+	return names, err
+}
+
+// RemoveEmpty removes the directory, if there is nothing in it. Nothing but an empty directory can be lost, whoever's it is.
+func (d Directory) RemoveEmpty() error {
+	if err := d.with(func(int) error { return nil }); err != nil {
+		return err
+	}
+	return syscall.Rmdir(d.path)
+}
+
 var errOther = errors.New("another directory has taken its place")
 
 // with does something in the directory, by its descriptor.

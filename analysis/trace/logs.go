@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"marple/analysis/callgraph"
+	"marple/analysis/files"
 	"marple/analysis/profile"
 	"marple/analysis/record"
 	"marple/analysis/run"
@@ -27,13 +27,13 @@ type Rank struct {
 
 // Ranks lists the ranks whose logs a run directory has.
 func Ranks(directory string) ([]Rank, error) {
-	files, err := filepath.Glob(filepath.Join(directory, run.RawDir, "*.mrl"))
+	found, err := filepath.Glob(filepath.Join(directory, run.RawDir, "*.mrl"))
 	if err != nil {
 		return nil, err
 	}
 	var list []Rank
 	var headers []*record.Header
-	for _, file := range files {
+	for _, file := range found {
 		if logs, _ := filepath.Glob(file + ".*.log"); len(logs) == 0 {
 			continue
 		}
@@ -70,7 +70,7 @@ func (l Rank) Threads(visit func(p *record.Process, thread int, log io.ReaderAt)
 	}
 	for thread := range record.ThreadsMost {
 		name := record.LogName(l.file, thread)
-		log, err := os.Open(name)
+		log, err := files.Open(name)
 		if err != nil {
 			if thread >= int(p.Header().Threads) {
 				break

@@ -81,7 +81,7 @@ func storeRun(directory string) error {
 		})
 	})
 	diagnosis.Conclude(r)
-	return r.Write(directory, pipeline.Report(r, directory))
+	return r.Write(analysistest.In(directory), pipeline.Report(r, directory))
 }
 
 // storeValidation keeps runs of the application of N. Trebon's thesis (chapter VI): a driver calls A and B, which take
@@ -115,7 +115,7 @@ func storeValidation(directory string) error {
 		if err := os.Mkdir(path, 0o777); err != nil {
 			return err
 		}
-		if err := r.Write(path, pipeline.Report(r, path)); err != nil {
+		if err := r.Write(analysistest.In(path), pipeline.Report(r, path)); err != nil {
 			return err
 		}
 		if err := parquet.WriteFile(filepath.Join(path, "invocations.parquet"), records); err != nil {
