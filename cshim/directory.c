@@ -138,22 +138,33 @@ bool mrl_enter_directory(const char *path)
     return raw >= 0;
 }
 
-/* raw/, if it still is what it was. */
-static int reopen_raw(void)
+/* A directory, if it still is what it was. */
+static int reopen(const struct mrl_place *place)
 {
     struct stat s;
-    int fd = open(mrl.raw, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = open(place->path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return -1;
     if (fstat(fd, &s))
         return closed(fd, 0);
-    return s.st_dev == mrl.raw_place.device && s.st_ino == mrl.raw_place.inode ? fd : closed(fd, ESTALE);
+    return s.st_dev == place->device && s.st_ino == place->inode ? fd : closed(fd, ESTALE);
+}
+
+/* Makes the run directory this process's own one. */
+bool mrl_change_directory(void)
+{
+    int run = reopen(&mrl.run_place);
+    if (run < 0)
+        return false;
+    bool there = !fchdir(run);
+    close(run);
+    return there;
 }
 
 /* A file in raw/, with the flags of open. */
 int mrl_raw_open(const char *name, int flags)
 {
-    int raw = reopen_raw();
+    int raw = reopen(&mrl.raw_place);
     if (raw < 0)
         return -1;
     int fd = openat(raw, name, flags | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -163,7 +174,7 @@ int mrl_raw_open(const char *name, int flags)
 
 void mrl_raw_remove(const char *name)
 {
-    int raw = reopen_raw();
+    int raw = reopen(&mrl.raw_place);
     if (raw < 0)
         return;
     unlinkat(raw, name, 0);

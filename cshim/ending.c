@@ -16,6 +16,8 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -57,7 +59,7 @@ static bool lift_limits(void)
 static int become_recover(void *argument)
 {
     char *const *arguments = argument;
-    if (!lift_limits())
+    if (!lift_limits() || !mrl_change_directory()) /* so that the command works where the records are, and nowhere else */
         _exit(127);
     struct sigaction action;
     sigset_t none;
@@ -112,7 +114,7 @@ static int supervise(void *arguments)
 static bool recover(const char *wait)
 {
     static char path[4096 + 64];
-    char *arguments[] = {path, "recover", "--wait", (char *)(uintptr_t)wait, mrl.settings.keep_raw ? "--clear=false" : "--clear", mrl.directory, NULL};
+    char *arguments[] = {path, "recover", "--wait", (char *)(uintptr_t)wait, mrl.settings.keep_raw ? "--clear=false" : "--clear", ".", NULL};
     sigset_t all, mask;
     int status = 1;
     if (!find_command(path, sizeof path))
@@ -148,6 +150,8 @@ void mrl_settle(const char *wait)
     if (fd < 0) {
         if (errno == EEXIST)
             await_report();
+        else if (errno != ENOENT) /* which another rank's report has removed */
+            mrl_say_here("%s is another directory than the one that was made for the records, which stay there: %s", mrl.raw, strerror(errno));
         return;
     }
     const char *why = mrl_core_why();
@@ -159,6 +163,40 @@ void mrl_settle(const char *wait)
     ssize_t written = write(fd, "done\n", 5);
     (void)written;
     close(fd);
+}
+
+/*
+ * MPI is finalised, and rank 0 names, diagnoses and stores what was gathered. Another rank that ends with an error now
+ * would make the launcher kill rank 0: it sleeps until what was gathered is not needed any more, or rank 0 is gone.
+ */
+static struct mrl_teller teller;
+
+void mrl_await_conclusion(int code)
+{
+    if (!code || !teller.gathered || getpid() != mrl.pid)
+        return;
+    bool here = teller.host == mrl.header->host && teller.pid_space == mrl.header->pid_space;
+    for (uint64_t begin = mrl_raw_ns(); !expired(begin) && !(here && kill(teller.pid, 0) && errno == ESRCH); nap()) {
+        int fd = mrl_raw_open(MRL_MERGED, O_RDONLY);
+        if (fd < 0)
+            return;
+        close(fd);
+    }
+}
+
+static void ends(int code, void *nothing)
+{
+    (void)nothing;
+    mrl_await_conclusion(code);
+}
+
+/* Who is going to report: what rank 0 tells all of itself. */
+void mrl_concluding(const struct mrl_teller *who)
+{
+    if (mrl.header->rank == 0 || !mrl.in_file)
+        return;
+    teller = *who;
+    on_exit(ends, NULL);
 }
 
 /* The application is ending by itself, not through MPI_Finalize. */

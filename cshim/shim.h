@@ -145,6 +145,7 @@ bool mrl_share_directory(const char *path, int rank);
 bool mrl_enter_directory(const char *path);
 int mrl_raw_open(const char *name, int flags);
 void mrl_raw_remove(const char *name);
+bool mrl_change_directory(void);
 
 /* alone.c */
 extern bool mrl_alone; /* measured by itself, without a world */
@@ -188,6 +189,14 @@ bool mrl_conclude(void);
 void mrl_aborts(int code);
 void mrl_settle(const char *wait); /* has somebody report from the files, waiting a little for others to end */
 bool mrl_rank_gone(int rank);
+struct mrl_teller {
+    uint64_t host, pid_space;
+    int32_t pid;
+    int32_t gathered; /* enum mrl_gathered */
+};
+#define MRL_MERGED "merged" /* in raw/ until rank 0 has reported: analysis/pipeline.Keep */
+void mrl_concluding(const struct mrl_teller *who);
+void mrl_await_conclusion(int code);
 
 static inline const char *mrl_text(uint32_t string)
 {

@@ -76,7 +76,7 @@ func logged(t testing.TB, ranks int) string {
 			r.Compute(uint64(100 * (r.Rank + 1)))
 			r.Send(12, (r.Rank+1)%r.Ranks, uint64(i), 5)
 			r.Call(13, "MPI_Recv", record.OpRecv, 0, record.Call{Peer: int32((r.Rank + r.Ranks - 1) % r.Ranks), Duration: 50, In: uint64(i)})
-			r.Call(14, "MPI_Allreduce", record.OpAllToAll, 0, record.Call{Peer: record.NoPeer, Duration: 70, Out: 8, In: 8, Collective: true})
+			r.Call(14, "MPI_Allreduce", record.OpNToN, 0, record.Call{Peer: record.NoPeer, Duration: 70, Out: 8, In: 8, Collective: true})
 		}
 	}))
 	return directory
