@@ -16,8 +16,6 @@ import (
 	"marple/analysis/run"
 )
 
-const stranger = 65534 // uid and gid of nobody
-
 // victims makes a directory with files of all the names that Marple writes, and gives what is in it.
 func victims(t *testing.T, directory string) map[string]string {
 	t.Helper()
@@ -62,7 +60,7 @@ func TestRunDirectoryIsOurs(t *testing.T) {
 		}, false, true},
 		"a directory of another user's": {func(t *testing.T, out, _ string) {
 			require.NoError(t, os.Mkdir(out, 0o777))
-			require.NoError(t, os.Chown(out, stranger, stranger))
+			require.NoError(t, os.Chown(out, nobody, nobody))
 		}, false, true},
 		"a directory that all may write to": {func(t *testing.T, out, _ string) {
 			require.NoError(t, os.Mkdir(out, 0o777))
