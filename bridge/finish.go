@@ -27,6 +27,7 @@ import (
 	"time"
 	"unsafe"
 
+	"marple/analysis/files"
 	"marple/analysis/invocation"
 	"marple/analysis/names"
 	"marple/analysis/pipeline"
@@ -77,8 +78,8 @@ func marple_core_gather(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 		return C.MRL_CORE_BROKEN
 	}
 	s.merged = profile.FromProcess(p, s.kept())
-	if s.rawFile != "" {
-		if source := invocation.FromProcess(p, s.rawFile, nil); source != nil {
+	if !s.record.None() {
+		if source := invocation.FromProcess(p, s.record, nil); source != nil {
 			_ = source.Store() // what is missing will be told
 		}
 	}
@@ -91,7 +92,7 @@ func marple_core_gather(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 		if s.merged, err = profile.Gather(s.merged, mpi{f.transport}); err != nil {
 			return C.MRL_CORE_BROKEN
 		}
-		if directory := C.GoString(f.directory); s.merged != nil && directory != "" {
+		if directory := placed(f.directory); s.merged != nil && directory.String() != "" {
 			if len(s.merged.Totals) < int(s.merged.World) {
 				return C.MRL_CORE_BROKEN // the files have it all
 			}
@@ -131,7 +132,7 @@ func marple_core_replay(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 	waits, err := waitstate.Find(p, s.kept(), mpi{f.transport})
 	if s.merged != nil && waits.Ranks > 0 {
 		s.merged.Waits = waits
-		if directory := C.GoString(f.directory); directory != "" {
+		if directory := placed(f.directory); directory.String() != "" {
 			_ = pipeline.Keep(s.merged, directory)
 		}
 	}
@@ -192,8 +193,8 @@ func process(f *C.struct_mrl_finish) (*record.Process, error) {
 }
 
 // keepInvocations makes one file of what all ranks have left.
-func keepInvocations(r *run.Run, directory string, f *C.struct_mrl_finish) {
-	if directory == "" {
+func keepInvocations(r *run.Run, directory files.Directory, f *C.struct_mrl_finish) {
+	if directory.String() == "" {
 		return
 	}
 	sources, err := invocation.Load(directory)
@@ -206,12 +207,13 @@ func keepInvocations(r *run.Run, directory string, f *C.struct_mrl_finish) {
 
 // conclude is rank 0's part: report, and keep.
 func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
-	directory := C.GoString(f.directory)
+	directory := placed(f.directory)
+	path := directory.String()
 	r := pipeline.Conclude(merged, names.Guest)
 	keepInvocations(r, directory, f)
-	pipeline.Choose(r, C.GoString(f.families), directory)
-	text := pipeline.Report(r, directory)
-	if directory != "" {
+	pipeline.Choose(r, C.GoString(f.families), path)
+	text := pipeline.Report(r, path)
+	if path != "" {
 		if err := store(r, directory, text); err != nil {
 			text = pipeline.Report(r, "")
 			if f.full == 0 {
@@ -227,7 +229,7 @@ func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
 
 // store writes the run. A full disk is tried again for a moment: the record files of the other ranks hold their
 // space until their processes have ended, which is about now.
-func store(r *run.Run, directory, text string) error {
+func store(r *run.Run, directory files.Directory, text string) error {
 	const patience, pause = time.Second, 20 * time.Millisecond
 	for until := time.Now().Add(patience); ; time.Sleep(pause) {
 		err := r.Write(directory, text)

@@ -23,6 +23,7 @@ import (
 
 	pointer "github.com/mattn/go-pointer"
 
+	"marple/analysis/files"
 	"marple/analysis/invocation"
 	"marple/analysis/profile"
 	"marple/analysis/record"
@@ -56,7 +57,7 @@ const logMemory = 8 << 20
 // session is one process's measurement.
 type session struct {
 	tables   []byte
-	rawFile  string                                 // empty: memory only
+	record   files.File                             // the process's record file; none: memory only
 	keepMost uint64                                 // bytes of invocations per thread
 	consumer [C.MRL_CORE_THREADS]*record.Aggregator // by thread, each used by one caller at a time
 	logs     [C.MRL_CORE_THREADS]*record.Log
@@ -71,6 +72,11 @@ type opened struct {
 }
 
 var last atomic.Pointer[opened]
+
+// placed is a directory that the C side has looked at.
+func placed(p C.struct_mrl_place) files.Directory {
+	return files.Known(C.GoString(p.path), uint64(p.device), uint64(p.inode))
+}
 
 func find(handle unsafe.Pointer) *session {
 	if o := last.Load(); o != nil && o.handle == handle {
@@ -91,15 +97,15 @@ func guard(result *C.int) {
 }
 
 //export marple_core_open
-func marple_core_open(version C.uint32_t, base unsafe.Pointer, size, logBytes C.uint64_t, every C.int32_t, invocationBytes C.uint64_t, rawFile *C.char) (handle unsafe.Pointer) {
+func marple_core_open(version C.uint32_t, base unsafe.Pointer, size, logBytes C.uint64_t, every C.int32_t, invocationBytes C.uint64_t, raw C.struct_mrl_place, rawFile *C.char) (handle unsafe.Pointer) {
 	guarded()
 	defer func() { recover() }()
 	if version != C.MRL_CORE_VERSION || base == nil || size < record.TablesSize {
 		return nil
 	}
-	s := &session{tables: unsafe.Slice((*byte)(base), int(size)), rawFile: C.GoString(rawFile), keepMost: uint64(invocationBytes)}
+	s := &session{tables: unsafe.Slice((*byte)(base), int(size)), record: placed(raw).File(C.GoString(rawFile)), keepMost: uint64(invocationBytes)}
 	if logBytes > 0 {
-		s.budget = &record.Budget{Memory: min(int64(logBytes), logMemory), Total: int64(logBytes), Record: s.rawFile, Every: every != 0}
+		s.budget = &record.Budget{Memory: min(int64(logBytes), logMemory), Total: int64(logBytes), Record: s.record, Every: every != 0}
 	}
 	h := pointer.Save(s)
 	last.Store(&opened{h, s})
@@ -117,8 +123,8 @@ func marple_core_consume(handle unsafe.Pointer, index C.uint32_t, block unsafe.P
 	a := s.consumer[index]
 	if a == nil {
 		a = record.NewAggregator(unsafe.Slice((*byte)(block), record.ThreadSpan), record.AllNodes(s.tables), record.HeaderOf(s.tables).TicksPerSecond)
-		if s.rawFile != "" {
-			a.KeepInvocations(invocation.Log(s.rawFile, int(index)), s.keepMost)
+		if !s.record.None() {
+			a.KeepInvocations(invocation.Log(s.record, int(index)), s.keepMost)
 		}
 		s.consumer[index] = a
 		if s.budget != nil {
@@ -127,7 +133,7 @@ func marple_core_consume(handle unsafe.Pointer, index C.uint32_t, block unsafe.P
 		}
 	}
 	if spill != nil && a.Spilled() {
-		file, err := os.Open(C.GoString(spill))
+		file, err := s.record.Beside(C.GoString(spill)).Open(os.O_RDONLY)
 		if err != nil {
 			return C.MRL_CORE_BROKEN
 		}

@@ -279,7 +279,7 @@ static bool load(const char *path, char *why, size_t size)
         return false;
     }
     core.session = core.open(MRL_CORE_VERSION, mrl.base, mrl.size, (uint64_t)mrl.settings.log << 20, mrl.settings.trace != 0,
-                             (uint64_t)mrl.settings.invocations << 20, mrl.in_file ? mrl.file : "");
+                             (uint64_t)mrl.settings.invocations << 20, mrl.raw_place, mrl.in_file ? mrl.file : "");
     if (!core.session) {
         snprintf(why, size, "%s belongs to another version of Marple", path);
         return false;
@@ -404,16 +404,18 @@ static void more_entries(struct mrl_thread *t)
 /* Aggregates what the thread has spilled, then what its ring holds. */
 static __attribute__((noinline)) bool consume(struct mrl_thread *t)
 {
-    char spill[MRL_SPILL_NAME];
+    char spill[MRL_SPILL_NAME], suffix[sizeof spill];
     uint64_t consumed = atomic_load(&t->consumed);
     bool spilled = atomic_load(&t->spilled) > consumed, in_file = spilled && t->drop_at > consumed;
-    if (in_file)
+    if (in_file) {
         mrl_spill_name(spill, t->index);
+        snprintf(suffix, sizeof suffix, MRL_SPILL_SUFFIX, t->index);
+    }
     int result;
     for (;;) {
         struct guard g;
         enter(&g);
-        result = core.consume(core.session, t->index, t, MRL_THREAD_SPAN, in_file ? spill : NULL);
+        result = core.consume(core.session, t->index, t, MRL_THREAD_SPAN, in_file ? suffix : NULL);
         leave(&g);
         if (result != MRL_CORE_MORE_ENTRIES || t->entries_full)
             break;
@@ -424,7 +426,7 @@ static __attribute__((noinline)) bool consume(struct mrl_thread *t)
     if (result != MRL_CORE_DONE)
         return false;
     if (in_file)
-        unlink(spill);
+        mrl_raw_remove(spill);
     if (spilled)
         t->drop_at = UINT64_MAX;
     return true;

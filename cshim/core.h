@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define MRL_CORE_VERSION 6
+#define MRL_CORE_VERSION 7
 #define MRL_CORE_THREADS 1024 /* MRL_THREADS_MAX */
 
 /* What consume returns, and the other steps. REPLAY: done, and all ranks have what they need to replay. */
@@ -27,13 +27,18 @@ struct mrl_transport {
 
 enum mrl_report { MRL_REPORT_STDERR, MRL_REPORT_STDOUT, MRL_REPORT_NONE };
 
+/* A directory, by its path and by what it was when it was made or first seen; the path is empty if there is none. */
+struct mrl_place {
+    const char *path;
+    uint64_t device, inode;
+};
+
 struct mrl_finish {
     void *base;           /* struct mrl_header and tables */
     uint64_t size;        /* bytes mapped there */
     void **threads;       /* MRL_THREAD_SPAN bytes each, NULL where one could not be made */
     uint32_t thread_count;
-    const char *raw_file; /* path of the mapped file, spill files beside it; empty: memory only */
-    const char *directory; /* run directory, empty: none */
+    struct mrl_place directory; /* run directory */
     const char *families;  /* file of families to choose implementations from, empty: none */
     const struct mrl_transport *transport; /* NULL: this process alone */
     void (*print)(const char *text, uint64_t size); /* the report, where the settings want it */
@@ -50,11 +55,12 @@ struct mrl_finish {
 #define MRL_CORE_CONCLUDE "marple_core_conclude" /* rank 0: reports and stores */
 /*
  * A session, or NULL. Logs of events take log_bytes at most, in memory and beside raw_file; every: of all events. The
- * records of invocations take invocation_bytes of each thread, beside raw_file.
+ * records of invocations take invocation_bytes of each thread, beside raw_file, which is the mapped file's name in raw;
+ * empty: memory only.
  */
 typedef void *mrl_core_open_fn(uint32_t version, void *base, uint64_t size, uint64_t log_bytes, int32_t every,
-                               uint64_t invocation_bytes, const char *raw_file);
-/* spill: a file of records that come before those in the ring, or NULL */
+                               uint64_t invocation_bytes, struct mrl_place raw, const char *raw_file);
+/* spill: what the name of a file goes on with beside raw_file, of records that come before those in the ring, or NULL */
 typedef int mrl_core_consume_fn(void *session, uint32_t thread, void *block, uint64_t size, const char *spill);
 typedef int mrl_core_finish_fn(void *session, struct mrl_finish *finish); /* the last three */
 

@@ -29,6 +29,7 @@
 #define ADDRESSES_NEEDED (1ull << 30) /* a Go program reserves 0.6 GB before it does anything */
 #define RANKS_MOST 1024        /* beyond, reading all files would hold up the end of the job */
 #define NAP_NS 2000000
+#define REPORTER "reporter" /* in raw/: made by the rank that has the report made, and written to when it is there */
 
 extern char **environ;
 
@@ -59,7 +60,7 @@ static bool lift_limits(void)
 static int become_recover(void *argument)
 {
     char *const *arguments = argument;
-    if (!lift_limits())
+    if (!lift_limits() || !mrl_change_directory()) /* so that the command works where the records are, and nowhere else */
         _exit(127);
     struct sigaction action;
     sigset_t none;
@@ -114,7 +115,7 @@ static int supervise(void *arguments)
 static bool recover(const char *wait)
 {
     static char path[4096 + 64];
-    char *arguments[] = {path, "recover", "--wait", (char *)(uintptr_t)wait, mrl.directory, NULL};
+    char *arguments[] = {path, "recover", "--wait", (char *)(uintptr_t)wait, mrl.settings.keep_raw ? "--clear=false" : "--clear", ".", NULL};
     sigset_t all, mask;
     int status = 1;
     if (!find_command(path, sizeof path))
@@ -129,11 +130,17 @@ static bool recover(const char *wait)
 }
 
 /* Leaving now might be what makes the launcher kill the rank that is reporting. */
-static void await_report(const char *lock)
+static void await_report(void)
 {
-    struct stat info;
-    for (uint64_t begin = mrl_raw_ns(); !stat(lock, &info) && !info.st_size && !expired(begin);)
-        nap();
+    struct stat info = {0};
+    for (uint64_t begin = mrl_raw_ns(); !expired(begin); nap()) {
+        int fd = mrl_raw_open(REPORTER, O_RDONLY);
+        bool done = fd < 0 || fstat(fd, &info) || info.st_size;
+        if (fd >= 0)
+            close(fd);
+        if (done)
+            return;
+    }
 }
 
 /*
@@ -161,18 +168,16 @@ static void lower_others(void)
 
 void mrl_settle(const char *wait)
 {
-    static char lock[sizeof mrl.directory + 32];
     const char *why = mrl_core_why();
     if (!mrl.in_file || mrl.confined)
         return;
-    snprintf(lock, sizeof lock, "%s/raw/reporter", mrl.directory);
-    int fd = open(lock, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int fd = mrl_raw_open(REPORTER, O_WRONLY | O_CREAT | O_EXCL);
     if (fd < 0) {
         if (errno == EEXIST)
-            await_report(lock);
-        else
-            mrl_say("%s (%s); records are kept, make the report with: marple recover %s", *why ? why : "no report can be made here",
-                    strerror(errno), mrl.directory);
+            await_report();
+        else if (errno != ENOENT) /* which another rank's report has removed */
+            mrl_say_here("%s (%s); records are kept, make the report with: marple recover %s", *why ? why : "no report can be made here",
+                         strerror(errno), mrl.directory);
         return;
     }
     lower_others();
@@ -184,6 +189,40 @@ void mrl_settle(const char *wait)
     ssize_t written = write(fd, "done\n", 5);
     (void)written;
     close(fd);
+}
+
+/*
+ * MPI is finalised, and rank 0 names, diagnoses and stores what was gathered. Another rank that ends with an error now
+ * would make the launcher kill rank 0: it sleeps until what was gathered is not needed any more, or rank 0 is gone.
+ */
+static struct mrl_teller teller;
+
+void mrl_await_conclusion(int code)
+{
+    if (!code || !teller.gathered || getpid() != mrl.pid)
+        return;
+    bool here = teller.host == mrl.header->host && teller.pid_space == mrl.header->pid_space;
+    for (uint64_t begin = mrl_raw_ns(); !expired(begin) && !(here && kill(teller.pid, 0) && errno == ESRCH); nap()) {
+        int fd = mrl_raw_open(MRL_MERGED, O_RDONLY);
+        if (fd < 0)
+            return;
+        close(fd);
+    }
+}
+
+static void ends(int code, void *nothing)
+{
+    (void)nothing;
+    mrl_await_conclusion(code);
+}
+
+/* Who is going to report: what rank 0 tells all of itself. */
+void mrl_concluding(const struct mrl_teller *who)
+{
+    if (mrl.header->rank == 0 || !mrl.in_file)
+        return;
+    teller = *who;
+    on_exit(ends, NULL);
 }
 
 /* The application is ending by itself, not through MPI_Finalize. */
@@ -214,9 +253,9 @@ __attribute__((destructor)) static void exits(void)
 
 static bool header_of(int rank, struct mrl_header *out)
 {
-    char name[sizeof mrl.file];
-    mrl_store_name(name, mrl.directory, rank);
-    int fd = open(name, O_RDONLY | O_CLOEXEC);
+    char name[MRL_FILE];
+    mrl_store_name(name, rank);
+    int fd = mrl_raw_open(name, O_RDONLY);
     if (fd < 0)
         return false;
     bool whole = pread(fd, out, sizeof *out, 0) == (ssize_t)sizeof *out;

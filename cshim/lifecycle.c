@@ -92,7 +92,6 @@ static void after_fork_in_child(void)
 /* The store exists from here on; recording begins with mrl_record. False: no memory. */
 bool mrl_begin(const char *directory, int rank, int ranks)
 {
-    snprintf(mrl.directory, sizeof mrl.directory, "%s", directory);
     mrl.pid = getpid();
     if (!mrl_store_open(directory, rank))
         return false;
@@ -156,8 +155,7 @@ enum mrl_gathered mrl_gather(const struct mrl_transport *transport)
         .size = mrl.size,
         .threads = (void **)mrl.threads,
         .thread_count = threads < MRL_THREADS_MAX ? threads : MRL_THREADS_MAX,
-        .raw_file = mrl.in_file ? mrl.file : "",
-        .directory = mrl.directory,
+        .directory = mrl.run_place,
         .families = mrl.settings.families,
         .transport = transport,
         .print = mrl_print,

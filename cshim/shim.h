@@ -9,6 +9,7 @@
 #ifndef MRL_SHIM_H
 #define MRL_SHIM_H
 
+#include "core.h"
 #include "layout.h"
 
 #include <stdbool.h>
@@ -54,8 +55,11 @@ struct mrl_process {
     _Atomic bool started, stopped;
     bool mpi_off; /* the program does not want MPI calls recorded */
     int pid;
-    char file[4096 + 64]; /* absolute path of the mapped file */
+#define MRL_FILE 32
+    char file[MRL_FILE];  /* name of the mapped file in raw/ */
     char directory[4096]; /* absolute path of the run directory, empty if there is none */
+    char raw[4096 + 8];   /* of raw/ in it */
+    struct mrl_place run_place, raw_place; /* which directories these were at first */
     struct mrl_settings settings;
 };
 
@@ -87,10 +91,11 @@ uint64_t mrl_ticks_to_ns(uint64_t ticks);
 
 /* store.c: the mapped file and the tables in it. All indices are stable; 0 of strings is "". */
 bool mrl_store_open(const char *directory, int rank);
-void mrl_store_name(char out[4096 + 64], const char *directory, int rank);
+void mrl_store_name(char out[MRL_FILE], int rank);
 bool mrl_store_extend(uint64_t at, uint64_t bytes);
 struct mrl_thread *mrl_store_thread(uint32_t *index);
-#define MRL_SPILL_NAME (strlen(mrl.file) + sizeof ".4294967295.spill") /* on stacks that may be small */
+#define MRL_SPILL_SUFFIX ".%u.spill"
+#define MRL_SPILL_NAME (MRL_FILE + sizeof ".4294967295.spill")
 void mrl_spill_name(char *out, uint32_t thread);
 void mrl_store_remove(void);
 uint32_t mrl_string(const char *text, size_t length);
@@ -138,6 +143,11 @@ bool mrl_core_conclude(struct mrl_finish *finish);
 size_t mrl_directory_name(char *out, size_t size, const char *job);
 const char *mrl_job_id(void); /* NULL: no batch system */
 void mrl_choose_directory(char *out, size_t size);
+bool mrl_share_directory(const char *path, int rank);
+bool mrl_enter_directory(const char *path);
+int mrl_raw_open(const char *name, int flags);
+void mrl_raw_remove(const char *name);
+bool mrl_change_directory(void);
 
 /* alone.c */
 extern bool mrl_alone; /* measured by itself, without a world */
@@ -181,6 +191,14 @@ bool mrl_conclude(void);
 void mrl_aborts(int code);
 void mrl_settle(const char *wait); /* has somebody report from the files, waiting a little for others to end */
 bool mrl_rank_gone(int rank);
+struct mrl_teller {
+    uint64_t host, pid_space;
+    int32_t pid;
+    int32_t gathered; /* enum mrl_gathered */
+};
+#define MRL_MERGED "merged" /* in raw/ until rank 0 has reported: analysis/pipeline.Keep */
+void mrl_concluding(const struct mrl_teller *who);
+void mrl_await_conclusion(int code);
 
 static inline const char *mrl_text(uint32_t string)
 {

@@ -59,7 +59,7 @@ bool mrl_store_extend(uint64_t at, uint64_t bytes)
         return false;
     struct mrl_shield shield;
     mrl_shield(&shield);
-    int fd = open(mrl.file, O_RDWR | O_CLOEXEC), failed = fd < 0;
+    int fd = mrl_raw_open(mrl.file, O_RDWR), failed = fd < 0;
     if (!failed) {
         failed = posix_fallocate(fd, (off_t)at, (off_t)bytes);
         close(fd);
@@ -101,9 +101,9 @@ static bool size_allowed(uint64_t bytes)
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes);
 }
 
-void mrl_store_name(char out[sizeof mrl.file], const char *directory, int rank)
+void mrl_store_name(char out[MRL_FILE], int rank)
 {
-    snprintf(out, sizeof mrl.file, "%s/raw/rank-%06d.mrl", directory, rank);
+    snprintf(out, MRL_FILE, "rank-%06d.mrl", rank);
 }
 
 /* Storage for what every run needs, so that a rank which begins can go on. Returns an errno. */
@@ -127,12 +127,14 @@ static int furnish(int fd)
 
 static char *map_file(const char *directory, int rank)
 {
-    mrl_store_name(mrl.file, directory, rank); /* fits: a directory has less than 4096 characters */
+    mrl_store_name(mrl.file, rank);
+    if (!mrl_enter_directory(directory))
+        return NULL;
     if (!size_allowed(MRL_THREADS_AT + 2 * (uint64_t)MRL_THREAD_SPAN)) {
         errno = EFBIG;
         return NULL;
     }
-    int fd = open(mrl.file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int fd = mrl_raw_open(mrl.file, O_RDWR | O_CREAT | O_EXCL);
     if (fd < 0)
         return NULL;
     char *base = NULL;
@@ -145,7 +147,7 @@ static char *map_file(const char *directory, int rank)
     close(fd);
     if (failed) {
         mrl.in_file = false;
-        unlink(mrl.file);
+        mrl_raw_remove(mrl.file);
         errno = failed;
         return NULL;
     }
@@ -182,7 +184,7 @@ bool mrl_store_open(const char *directory, int rank)
 
 void mrl_spill_name(char *out, uint32_t thread)
 {
-    snprintf(out, MRL_SPILL_NAME, "%s.%u.spill", mrl.file, thread);
+    snprintf(out, MRL_SPILL_NAME, "%s" MRL_SPILL_SUFFIX, mrl.file, thread);
 }
 
 /* Everything is merged and stored elsewhere: the raw file has done its work. */
@@ -190,17 +192,17 @@ void mrl_store_remove(void)
 {
     if (!mrl.in_file)
         return;
-    unlink(mrl.file);
+    mrl_raw_remove(mrl.file);
     char name[MRL_SPILL_NAME];
     for (uint32_t i = 0; i < atomic_load(&mrl.header->threads) && i < MRL_THREADS_MAX; i++) {
         struct mrl_thread *t = atomic_load(&mrl.threads[i]);
         if (t && atomic_load(&t->spilled)) {
             mrl_spill_name(name, i);
-            unlink(name);
+            mrl_raw_remove(name);
         }
         if (mrl.settings.log) { /* analysis/record.LogName */
             snprintf(name, sizeof name, "%s.%u.log", mrl.file, i);
-            unlink(name);
+            mrl_raw_remove(name);
         }
     }
 }
@@ -219,7 +221,7 @@ struct mrl_thread *mrl_store_thread(uint32_t *index)
         /* Its last byte makes the file long enough. Never ftruncate: another thread may have extended it further. */
         bool room = size_allowed(at + MRL_THREAD_SPAN) && mrl_store_extend(at, THREAD_BYTES) &&
                     mrl_store_extend(at + MRL_THREAD_SPAN - 1, 1);
-        int fd = room ? open(mrl.file, O_RDWR | O_CLOEXEC) : -1;
+        int fd = room ? mrl_raw_open(mrl.file, O_RDWR) : -1;
         if (fd >= 0) {
             block = mmap(NULL, MRL_THREAD_SPAN, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
             close(fd);

@@ -162,7 +162,7 @@ static bool append(struct mrl_thread *t, uint64_t from, uint64_t to)
     if (to * 32 > most)
         return false;
     mrl_spill_name(name, t->index);
-    int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    int fd = mrl_raw_open(name, O_WRONLY | O_CREAT);
     if (fd < 0)
         return false;
     /* At the place that belongs to it: a torn earlier attempt is overwritten. */

@@ -169,20 +169,23 @@ static bool end(struct mrl_caller caller, uint64_t start)
     if (together)
         mrl_clocks_compare(&mrl.header->last_offset);
     bool core = mrl_core_ready_to_merge();
-    char gathered = (char)(together && core ? mrl_gather(mrl_transport()) : MRL_NOT_GATHERED);
+    struct mrl_teller teller = {.host = mrl.header->host, .pid_space = mrl.header->pid_space, .pid = mrl.pid};
+    teller.gathered = together && core ? mrl_gather(mrl_transport()) : MRL_NOT_GATHERED;
     if (together && !core)
         mrl_transport_relay();
     /* What counts is whether rank 0 has it all. */
-    if (!together || !mrl_transport_broadcast(&gathered, 1))
-        gathered = MRL_NOT_GATHERED;
-    if (gathered == MRL_GATHERED_REPLAY)
+    if (!together || !mrl_transport_broadcast(&teller, sizeof teller))
+        teller.gathered = MRL_NOT_GATHERED;
+    if (teller.gathered == MRL_GATHERED_REPLAY)
         mrl_replay(mrl_transport());
-    if (gathered)
+    if (teller.gathered) {
+        mrl_concluding(&teller);
         mrl_gathered();
-    else
+    } else {
         mrl_settle("3s"); /* others notice a second later; and now, because MPI may wait for the missing without end */
+    }
     mrl_transport_close();
-    return gathered;
+    return teller.gathered;
 }
 
 /* Around every form of MPI_Finalize. True: this process has gathered what rank 0 is to report. */

@@ -9,7 +9,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static _Atomic int sessions; /* open */
@@ -34,12 +33,7 @@ static void choose_directory(char *out, size_t size, int rank)
     job_name(job, sizeof job);
     size_t length = mrl_directory_name(wanted, MRL_DIRECTORY, job);
     for (int i = 2; i < 1000 && length + 5 < size; i++) {
-        char file[sizeof mrl.file];
-        snprintf(file, sizeof file, "%s/raw", wanted);
-        mkdir(wanted, 0777);
-        mkdir(file, 0777);
-        mrl_store_name(file, wanted, rank);
-        if (access(file, F_OK)) {
+        if (mrl_share_directory(wanted, rank)) {
             snprintf(out, size, "%s", wanted);
             return;
         }

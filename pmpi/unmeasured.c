@@ -41,6 +41,7 @@ MRL_EXPORT _Noreturn void _exit(int code)
     const char *program = mrl_owes_answer();
     if (program)
         mrl_say("nothing was measured: no call of MPI_Init was seen in %s or in what it started", program);
+    mrl_await_conclusion(code);
     if (next_exit)
         next_exit(code);
     for (;;)

@@ -3,7 +3,7 @@
 # stays missing. With CI=1 something missing is an error.
 set -u
 
-packages="gcc g++ gfortran make openmpi-bin libopenmpi-dev mpich libmpich-dev scalapack-mpi-test libscalapack-openmpi-dev libscalapack-mpich-dev libmumps-5.5 libmumps-headers-dev hpcc lammps lammps-examples
+packages="gcc g++ gfortran make openmpi-bin libopenmpi-dev mpich libmpich-dev scalapack-mpi-test libscalapack-openmpi-dev libscalapack-mpich-dev libmumps-5.5 libmumps-headers-dev musl-tools hpcc lammps lammps-examples
 chromium pkg-config environment-modules lua5.3 mandoc zsh fish
 clang binutils llvm libclang-rt-14-dev valgrind util-linux python3-mpi4py mplrs tree-ppuzzle libpapi-dev castxml libleveldb-dev libxerces-c-dev
 libopen-trace-format2-dev otf2-tools postgresql"

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"marple/analysis/callgraph"
+	"marple/analysis/files"
 	"marple/analysis/profile"
 	"marple/analysis/record"
 	"marple/analysis/run"
@@ -139,7 +140,11 @@ func play(ranks, cores int, file func(rank int) string, script func(*Rank)) (all
 		}
 		r := &Rank{Rank: i, Ranks: ranks, w: w, t: w.Thread(0, true), module: w.Module("/bin/app", []byte{0xab})}
 		r.world = w.Comm(record.Comm{ID: 9, Size: uint32(ranks), Rank: int32(i)}, "MPI_COMM_WORLD", []record.Run{{Stride: 1, Count: uint32(ranks)}})
-		r.log = r.t.Keep(&record.Budget{Memory: 1 << 30, Total: 1 << 30, Record: file(i)})
+		budget := &record.Budget{Memory: 1 << 30, Total: 1 << 30}
+		if name := file(i); name != "" {
+			budget.Record = File(name)
+		}
+		r.log = r.t.Keep(budget)
 		r.Function(0, "main", func() { script(r) })
 		all = append(all, r)
 	}
@@ -147,6 +152,24 @@ func play(ranks, cores int, file func(rank int) string, script func(*Rank)) (all
 }
 
 func nowhere(int) string { return "" }
+
+// In is the directory of a path.
+func In(path string) files.Directory {
+	d, err := files.In(path)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+// File is the file of a path.
+func File(path string) files.File {
+	f, err := files.At(path)
+	if err != nil {
+		panic(err)
+	}
+	return f
+}
 
 // Profile merges what the ranks have recorded. All end with the slowest, in MPI_Finalize.
 func Profile(ranks, cores int, script func(*Rank)) *profile.Profile {

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
 
+	"marple/analysis/files"
 	"marple/analysis/series"
 )
 
@@ -33,7 +33,7 @@ func Quality(file, name string) ([]*series.Series, error) {
 }
 
 func readFile(file string, choice series.Choice, parameters bool) (list []*series.Series, err error) {
-	f, err := os.Open(file)
+	f, err := files.Open(file)
 	if err != nil {
 		return nil, err
 	}

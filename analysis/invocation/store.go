@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/goccy/go-json"
 	"github.com/parquet-go/parquet-go"
 
 	"marple/analysis/callgraph"
+	"marple/analysis/files"
 	"marple/analysis/record"
 	"marple/analysis/run"
 	"marple/analysis/words"
@@ -30,7 +30,7 @@ type Source struct {
 	Counters  []string `json:"counters,omitempty"`
 	Threads   []Thread `json:"threads"`
 
-	file   string // the rank's record file
+	file   files.File // the rank's record file
 	nodes  []record.Node
 	paths  map[uint32]place
 	values map[uint64]*value // by string and kind
@@ -51,34 +51,29 @@ type place struct {
 	depth                              int    // methods on it
 }
 
-// logName is the file that a thread's invocations are kept in, beside the process's record file.
-func logName(recordFile string, thread int) string {
-	return fmt.Sprintf("%s.%d.calls", recordFile, thread)
+// logOf is the file that a thread's invocations are kept in, beside the process's record file.
+func logOf(recordFile files.File, thread int) files.File {
+	return recordFile.Beside(fmt.Sprintf(".%d.calls", thread))
 }
 
 const sourceSuffix = ".calls.json"
 
+// maxSource is more than a description can have, whose tables are bounded.
+const maxSource = 64 << 20
+
 // Log is a thread's file of invocations. It is opened for each write: a descriptor kept open would be among
 // the application's.
-func Log(recordFile string, thread int) io.WriterAt { return log(logName(recordFile, thread)) }
+func Log(recordFile files.File, thread int) io.WriterAt { return log(logOf(recordFile, thread)) }
 
-type log string
+type log files.File
 
 func (l log) WriteAt(data []byte, at int64) (n int, err error) {
-	fd, err := syscall.Open(string(l), syscall.O_WRONLY|syscall.O_CREAT|syscall.O_CLOEXEC, 0o666)
+	file, err := files.File(l).Open(os.O_WRONLY | os.O_CREATE)
 	if err != nil {
 		return 0, err
 	}
-	for n < len(data) && err == nil {
-		var more int
-		if more, err = syscall.Pwrite(fd, data[n:], at+int64(n)); err == nil && more == 0 {
-			err = io.ErrShortWrite
-		} else if errors.Is(err, syscall.EINTR) {
-			more, err = 0, nil
-		}
-		n += max(more, 0)
-	}
-	return n, errors.Join(err, syscall.Close(fd))
+	n, err = file.WriteAt(data, at)
+	return n, errors.Join(err, file.Close())
 }
 
 // Tail holds the end of a thread's log that is not in its file, of a process that did not get to write it.
@@ -100,7 +95,7 @@ func (t *Tail) WriteAt(data []byte, at int64) (int, error) {
 
 // FromProcess describes a process's invocations, which have all been aggregated; nil if it has none. tails are the
 // ends of its threads' logs that are not in files, if there are any.
-func FromProcess(p *record.Process, recordFile string, tails map[int]*Tail) *Source {
+func FromProcess(p *record.Process, recordFile files.File, tails map[int]*Tail) *Source {
 	h := p.Header()
 	s := &Source{Rank: h.Rank, NsPerTick: callgraph.ClockOf(h).NsPerTick, Begin: h.BeginTick,
 		Strings: p.Strings(), Nodes: p.RawNodes(), Counters: p.Counters(), file: recordFile}
@@ -121,21 +116,25 @@ func (s *Source) Store() error {
 	if err != nil {
 		return err
 	}
-	return run.WriteFile(s.file+sourceSuffix, data)
+	return s.file.Beside(sourceSuffix).ReplaceBy(data)
 }
 
 // Load finds what ranks have stored in a run directory. Of what cannot be read the error tells.
-func Load(directory string) ([]*Source, error) {
-	files, err := filepath.Glob(filepath.Join(directory, run.RawDir, "*"+sourceSuffix))
+func Load(directory files.Directory) ([]*Source, error) {
+	found, err := filepath.Glob(filepath.Join(directory.String(), run.RawDir, "*"+sourceSuffix))
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	slices.Sort(found)
+	raw, err := directory.Directory(run.RawDir)
 	if err != nil {
 		return nil, err
 	}
-	slices.Sort(files)
 	var list []*Source
 	var problems error
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		s := &Source{file: strings.TrimSuffix(file, sourceSuffix)}
+	for _, file := range found {
+		data, err := files.Read(file, maxSource)
+		s := &Source{file: raw.File(strings.TrimSuffix(filepath.Base(file), sourceSuffix))}
 		if err == nil {
 			err = json.Unmarshal(data, s)
 		}
@@ -150,9 +149,9 @@ func Load(directory string) ([]*Source, error) {
 
 // Remove removes what was stored, when it has been read.
 func (s *Source) Remove() {
-	os.Remove(s.file + sourceSuffix)
+	_ = s.file.Beside(sourceSuffix).Remove()
 	for _, t := range s.Threads {
-		os.Remove(logName(s.file, t.Index))
+		_ = logOf(s.file, t.Index).Remove()
 	}
 }
 
@@ -165,7 +164,7 @@ func (s *Source) each(t Thread, visit func(*record.Invocation) error) error {
 	if inFile == 0 {
 		return record.ReadInvocations(bytes.NewReader(rest), visit)
 	}
-	file, err := os.Open(logName(s.file, t.Index))
+	file, err := logOf(s.file, t.Index).Open(os.O_RDONLY)
 	if err != nil {
 		return err
 	}

@@ -7,11 +7,12 @@ import (
 	"io"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
+
+	"marple/analysis/files"
 )
 
 // Question is what a Table shows of a method's invocations.
@@ -71,7 +72,7 @@ const (
 
 // Tabulate answers a question from a file of invocations. The error says what there is instead of what was asked for.
 func Tabulate(file string, q Question) (t *Table, err error) {
-	f, err := os.Open(file)
+	f, err := files.Open(file)
 	if err != nil {
 		return nil, err
 	}

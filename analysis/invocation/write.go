@@ -7,14 +7,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
 
+	"marple/analysis/files"
 	"marple/analysis/record"
 	"marple/analysis/run"
 )
@@ -27,23 +26,17 @@ const rowsTogether = 1 << 16
 
 // Write writes invocations.parquet into a run directory, if there are any invocations, and returns how many there
 // are in it. The error tells what is missing from it; it is written all the same, or not at all if rows is 0.
-func Write(directory string, sources []*Source) (rows uint64, err error) {
+func Write(directory files.Directory, sources []*Source) (rows uint64, err error) {
 	slices.SortFunc(sources, func(a, b *Source) int { return cmp.Compare(a.Rank, b.Rank) })
 	t, problems := survey(sources)
 	if t.rows == 0 {
 		return 0, problems
 	}
-	file, err := os.CreateTemp(directory, "."+run.InvocationsFile+"-*")
+	err = directory.File(run.InvocationsFile).Replace(func(w io.Writer) error {
+		buffer := bufio.NewWriterSize(w, 1<<16)
+		return errors.Join(t.write(buffer, sources), buffer.Flush())
+	})
 	if err != nil {
-		return 0, errors.Join(problems, err)
-	}
-	buffer := bufio.NewWriterSize(file, 1<<16)
-	err = errors.Join(t.write(buffer, sources), buffer.Flush(), file.Chmod(0o644), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), filepath.Join(directory, run.InvocationsFile))
-	}
-	if err != nil {
-		os.Remove(file.Name())
 		return 0, errors.Join(problems, err)
 	}
 	return t.rows, problems

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"marple/analysis/analysistest"
 	"marple/analysis/record"
 	"marple/analysis/run"
 	"marple/analysis/series"
@@ -86,7 +87,7 @@ func TestWhatIsRecordedIsWritten(t *testing.T) {
 			require.NoError(t, err)
 			now := uint64(1000)
 			for index, thread := range threads {
-				p.KeepInvocations(index, Log(file, index), 1<<30)
+				p.KeepInvocations(index, Log(analysistest.File(file), index), 1<<30)
 				context := w.Node(record.Node{Kind: record.NodeRegion, Name: w.String("level 1")})
 				node := w.Node(record.Node{Parent: context, Kind: record.NodeComponent, Key: uint64(w.String("Flux")) | uint64(w.String("fine"))<<32, Name: w.String("compute")})
 				inner := w.Node(record.Node{Parent: node, Kind: record.NodeComponent, Key: uint64(w.String("States")), Name: w.String("compute")})
@@ -120,7 +121,7 @@ func TestWhatIsRecordedIsWritten(t *testing.T) {
 				}
 				p.Consume(index)
 			}
-			if s := FromProcess(p, file, nil); s != nil {
+			if s := FromProcess(p, analysistest.File(file), nil); s != nil {
 				sources = append(sources, s)
 				if stored {
 					require.NoError(t, s.Store())
@@ -128,10 +129,10 @@ func TestWhatIsRecordedIsWritten(t *testing.T) {
 			}
 		}
 		if stored {
-			sources, err = Load(directory)
+			sources, err = Load(analysistest.In(directory))
 			require.NoError(t, err)
 		}
-		n, err := Write(directory, sources)
+		n, err := Write(analysistest.In(directory), sources)
 		require.NoError(t, err)
 		require.EqualValues(t, len(want), n)
 		path := filepath.Join(directory, run.InvocationsFile)
@@ -165,16 +166,16 @@ func BenchmarkWrite(b *testing.B) {
 	p, err := w.Process(1 << 62)
 	require.NoError(b, err)
 	file := filepath.Join(directory, "rank-0.mrl")
-	p.KeepInvocations(0, Log(file, 0), 1<<40)
+	p.KeepInvocations(0, Log(analysistest.File(file), 0), 1<<40)
 	node := w.Node(record.Node{Kind: record.NodeComponent, Key: uint64(w.String("Flux")), Name: w.String("compute")})
 	const invocations = 1 << 18
 	for i := range uint64(invocations) {
 		t.Invoke(record.Invocation{Path: node, Start: i * 1000, Wall: 100 + i*i%397, Values: []record.Value{{Name: w.String("n"), Bits: i % 1000}}})
 		p.Consume(0)
 	}
-	source := FromProcess(p, file, nil)
+	source := FromProcess(p, analysistest.File(file), nil)
 	for b.Loop() {
-		_, err := Write(directory, []*Source{source})
+		_, err := Write(analysistest.In(directory), []*Source{source})
 		require.NoError(b, err)
 	}
 	info, err := os.Stat(filepath.Join(directory, run.InvocationsFile))

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 
 	"marple/analysis/pattern"
 	"marple/analysis/record"
+	"marple/analysis/yaml"
 )
 
 // reader turns YAML into a model and collects what is wrong on the way.
@@ -49,16 +49,11 @@ func place(n ast.Node) Position {
 
 // parse reads the one document of a file.
 func (r *reader) parse(data []byte) (body ast.Node) {
-	defer func() {
-		if p := recover(); p != nil { // the parser is not ours
-			r.fail(Position{}, "not valid YAML")
-			body = nil
-		}
-	}()
-	tree, err := parser.ParseBytes(data, 0)
+	tree, err := yaml.Parse(data)
 	if err != nil {
-		at, message := syntaxError(err)
-		r.fail(at, "not valid YAML: %s", message)
+		var e *yaml.Error
+		errors.As(err, &e)
+		r.fail(Position{e.Line, e.Column}, "not valid YAML: %s", e.Message)
 		return nil
 	}
 	if len(tree.Docs) > 1 {
@@ -121,15 +116,6 @@ func (r *reader) resolved(n ast.Node, anchors map[string]ast.Node) ast.Node {
 		return anchors[name]
 	}
 	return n
-}
-
-// syntaxError takes the parser's "[line:column] message", with an excerpt below, apart.
-func syntaxError(err error) (at Position, message string) {
-	first, _, _ := strings.Cut(err.Error(), "\n")
-	if n, _ := fmt.Sscanf(first, "[%d:%d]", &at.Line, &at.Column); n == 2 {
-		_, first, _ = strings.Cut(first, "] ")
-	}
-	return at, first
 }
 
 // field reads the value of a key; key is where the key stands.

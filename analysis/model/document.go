@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 
+	"marple/analysis/files"
 	"marple/analysis/formula"
 )
 
@@ -43,7 +43,7 @@ func IsMathML(path string) bool {
 
 // Read reads a model file: JSON, or MathML if it begins with "<". Errors say what is wrong and where.
 func Read(path string) (*Document, error) {
-	file, err := os.Open(path)
+	file, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"marple/analysis/diagnosis"
+	"marple/analysis/files"
 	"marple/analysis/invocation"
 	"marple/analysis/names"
 	"marple/analysis/profile"
@@ -23,7 +24,7 @@ func Conclude(p *profile.Profile, budget names.Budget) *run.Run {
 
 // KeepInvocations writes the records of component invocations into a run directory, and notes in the run how many
 // of them are missing. The error tells why.
-func KeepInvocations(r *run.Run, directory string, sources []*invocation.Source) error {
+func KeepInvocations(r *run.Run, directory files.Directory, sources []*invocation.Source) error {
 	if r.Invocations == 0 {
 		return nil
 	}

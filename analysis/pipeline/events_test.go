@@ -45,7 +45,7 @@ func TestEventsAddUpToTheCallGraph(t *testing.T) {
 			}
 			do(steps)
 		}))
-		r, problems, err := Recover(directory, time.Duration(0))
+		r, problems, err := Recover(analysistest.In(directory), time.Duration(0))
 		require.NoError(t, err)
 		require.Empty(t, problems)
 		events := trace.Events(directory)

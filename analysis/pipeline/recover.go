@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"marple/analysis/files"
 	"marple/analysis/invocation"
 	"marple/analysis/names"
 	"marple/analysis/profile"
@@ -20,23 +21,45 @@ const mergedFile = "merged"
 
 // Keep stores a merged profile in a run directory, for Recover. The ranks' record files are not needed
 // any more.
-func Keep(p *profile.Profile, directory string) error {
-	return run.WriteFile(filepath.Join(directory, run.RawDir, mergedFile), profile.Encode(p))
+func Keep(p *profile.Profile, directory files.Directory) error {
+	raw, err := directory.Directory(run.RawDir)
+	if err != nil {
+		return err
+	}
+	return raw.File(mergedFile).ReplaceBy(profile.Encode(p))
 }
 
 // Tidy removes what was kept for Recover, once the run is stored.
-func Tidy(directory string) {
-	raw := filepath.Join(directory, run.RawDir)
-	os.Remove(filepath.Join(raw, mergedFile))
-	os.Remove(raw) // only if the ranks' record files are not kept
+func Tidy(directory files.Directory) {
+	if raw, err := directory.Directory(run.RawDir); err == nil {
+		_ = raw.File(mergedFile).Remove()
+		_ = raw.RemoveEmpty() // not if the ranks' record files are kept
+	}
+}
+
+// Clear removes all that ranks have left, once the run that was made of it is stored. It does nothing while one of them
+// still runs or has left nothing yet.
+func Clear(directory files.Directory, r *run.Run) error {
+	if r.Measured < r.Ranks || slices.ContainsFunc(r.PerRank, func(p run.RankBalance) bool { return p.Ended == "running" }) {
+		return nil
+	}
+	raw, err := directory.Directory(run.RawDir)
+	if err != nil {
+		return err
+	}
+	names, err := raw.Names()
+	for _, name := range names {
+		err = errors.Join(err, raw.File(name).Remove())
+	}
+	return errors.Join(err, raw.RemoveEmpty())
 }
 
 // Recover makes a run of what was left in a run directory by ranks that did not get to the end of
 // MPI_Finalize. Ranks that still run are waited for so long; after that they count as far as they got. Problems
 // are files that could not be read, or only in part; the error is set when nothing could.
-func Recover(directory string, wait time.Duration) (r *run.Run, problems []error, err error) {
-	raw := filepath.Join(directory, run.RawDir)
-	if data, err := os.ReadFile(filepath.Join(raw, mergedFile)); err == nil {
+func Recover(directory files.Directory, wait time.Duration) (r *run.Run, problems []error, err error) {
+	raw := filepath.Join(directory.String(), run.RawDir)
+	if data, err := files.Read(filepath.Join(raw, mergedFile), profile.MaxMessage); err == nil {
 		if p, err := profile.Decode(data); err == nil {
 			r, problem := Conclude(p, names.Host), error(nil)
 			sources, err := invocation.Load(directory)
@@ -47,18 +70,18 @@ func Recover(directory string, wait time.Duration) (r *run.Run, problems []error
 		}
 		problems = append(problems, fmt.Errorf("%s: damaged", filepath.Join(raw, mergedFile)))
 	}
-	files, err := filepath.Glob(filepath.Join(raw, "*.mrl"))
+	found, err := filepath.Glob(filepath.Join(raw, "*.mrl"))
 	if err != nil {
 		return nil, nil, err
 	}
-	slices.Sort(files)
-	if len(files) == 0 {
-		if _, err := os.Stat(filepath.Join(directory, run.File)); err == nil {
+	slices.Sort(found)
+	if len(found) == 0 {
+		if _, err := os.Stat(filepath.Join(directory.String(), run.File)); err == nil {
 			return nil, nil, fmt.Errorf("%s: the run is complete; print it with: marple report %s", directory, directory)
 		}
 		return nil, problems, fmt.Errorf("%s: no record files in %s", directory, run.RawDir)
 	}
-	for until := time.Now().Add(wait); time.Now().Before(until) && slices.ContainsFunc(files, trace.Running); {
+	for until := time.Now().Add(wait); time.Now().Before(until) && slices.ContainsFunc(found, trace.Running); {
 		time.Sleep(5 * time.Millisecond)
 	}
 	// Pairwise, like the ranks themselves: the k-th merge of a chain would cost as much as all before it.
@@ -66,12 +89,17 @@ func Recover(directory string, wait time.Duration) (r *run.Run, problems []error
 	var sources []*invocation.Source
 	seen := map[int32]string{}
 	logs := &trace.Logs{}
-	for _, file := range files {
+	ranks := ranksOf(found)
+	for _, file := range found {
 		p, left, err := trace.Read(file)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", file, err))
 		}
 		if p == nil {
+			continue
+		}
+		if p.Header().Ranks != ranks {
+			problems = append(problems, fmt.Errorf("%s: left out: of a run on %d ranks, where others are of one on %d", file, p.Header().Ranks, ranks))
 			continue
 		}
 		if other, twice := seen[p.Header().Rank]; twice {
@@ -108,6 +136,19 @@ func Recover(directory string, wait time.Duration) (r *run.Run, problems []error
 		problems = append(problems, fmt.Errorf("%s: %w", run.InvocationsFile, err))
 	}
 	return r, problems, nil
+}
+
+// ranksOf is how many ranks the run had, as most of its record files say. What a single file says may be damage.
+func ranksOf(files []string) (ranks int32) {
+	count := map[int32]int{}
+	for _, file := range files {
+		if h, err := trace.Header(file); err == nil {
+			if count[h.Ranks]++; count[h.Ranks] > count[ranks] {
+				ranks = h.Ranks
+			}
+		}
+	}
+	return ranks
 }
 
 // collect makes a list of an error, if it is one.

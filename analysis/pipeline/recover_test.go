@@ -45,7 +45,7 @@ func sends(r *run.Run) run.Function {
 func TestRecover(t *testing.T) {
 	directory := runDirectory(t, analysistest.Files(3, 4, script))
 	for range 2 { // recovering changes nothing
-		r, problems, err := Recover(directory, 0)
+		r, problems, err := Recover(analysistest.In(directory), 0)
 		require.NoError(t, err)
 		assert.Empty(t, problems)
 		assert.Equal(t, 3, r.Measured)
@@ -80,7 +80,7 @@ func TestRecoverDamage(t *testing.T) {
 			files := analysistest.Files(2, 4, script)
 			files[1] = c.spoil(files[1])
 			directory := runDirectory(t, files)
-			r, problems, err := Recover(directory, 0)
+			r, problems, err := Recover(analysistest.In(directory), 0)
 			require.NoError(t, err)
 			assert.Equal(t, calls+c.calls, sends(r).Calls)
 			if c.problem == "" {
@@ -109,8 +109,9 @@ func TestRecoverNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			directory := runDirectory(t, analysistest.Files(1, 4, script))
+			in := analysistest.In(directory)
 			c.prepare(directory)
-			_, _, err := Recover(directory, 0)
+			_, _, err := Recover(in, 0)
 			assert.ErrorContains(t, err, c.error)
 		})
 	}
@@ -119,13 +120,13 @@ func TestRecoverNothing(t *testing.T) {
 // Rank 0 was killed after all others had removed their files, before it had stored the run.
 func TestRecoverWhatWasMerged(t *testing.T) {
 	directory := runDirectory(t, nil)
-	require.NoError(t, Keep(analysistest.Profile(3, 4, script), directory))
-	r, problems, err := Recover(directory, 0)
+	require.NoError(t, Keep(analysistest.Profile(3, 4, script), analysistest.In(directory)))
+	r, problems, err := Recover(analysistest.In(directory), 0)
 	require.NoError(t, err)
 	assert.Empty(t, problems)
 	assert.Equal(t, uint64(3*calls), sends(r).Calls)
 	assert.Equal(t, "finalized", r.PerRank[2].Ended)
 
-	Tidy(directory)
+	Tidy(analysistest.In(directory))
 	assert.NoDirExists(t, filepath.Join(directory, run.RawDir))
 }

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"unsafe"
+
+	"marple/analysis/files"
 )
 
 // A Log keeps a thread's events one by one, in the order in which they were recorded, for whoever has to know
@@ -25,8 +27,8 @@ type Log struct {
 	budget *Budget
 	thread int
 	nodes  []Node
-	name   string // of the file
-	inFile bool   // there is one
+	file   files.File
+	inFile bool // there is one
 
 	next   uint64 // position of the first record that is not looked at yet
 	last   uint64 // tick: end of the last event
@@ -74,22 +76,22 @@ const (
 
 // A Budget is what the logs of one process may take between them.
 type Budget struct {
-	Memory int64  // bytes that may stay in memory where there can be no file
-	Total  int64  // bytes in memory and in files
-	Record string // the process's record file, beside which the files are; "" if there can be none
-	Every  bool   // also tests and probes that found nothing
+	Memory int64      // bytes that may stay in memory where there can be no file
+	Total  int64      // bytes in memory and in files
+	Record files.File // the process's record file, beside which the files are; none if there can be none
+	Every  bool       // also tests and probes that found nothing
 	used   atomic.Int64
 	memory atomic.Int64
 }
 
 // LogName is the file of a thread's log, beside the process's record file. Block i is at i·BlockSize.
-func LogName(recordFile string, thread int) string {
-	return fmt.Sprintf("%s.%d.log", recordFile, thread)
-}
+func LogName(recordFile string, thread int) string { return recordFile + logSuffix(thread) }
+
+func logSuffix(thread int) string { return fmt.Sprintf(".%d.log", thread) }
 
 // NewLog makes the log of a thread; nodes is the process's table.
 func NewLog(budget *Budget, thread int, nodes []Node) *Log {
-	l := &Log{budget: budget, thread: thread, nodes: nodes, name: LogName(budget.Record, thread)}
+	l := &Log{budget: budget, thread: thread, nodes: nodes, file: budget.Record.Beside(logSuffix(thread))}
 	for i := range l.cache {
 		l.cache[i].what = ^uint64(0)
 	}
@@ -342,10 +344,10 @@ func (l *Log) commit(next uint64) {
 func (l *Log) mapBlock(i int) []byte {
 	at := int64(i) * BlockSize
 	var limit syscall.Rlimit
-	if l.budget.Record == "" || syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit) != nil || limit.Cur < uint64(at+BlockSize) {
+	if l.budget.Record.None() || syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit) != nil || limit.Cur < uint64(at+BlockSize) {
 		return nil
 	}
-	file, err := os.OpenFile(l.name, os.O_RDWR|os.O_CREATE, 0o666)
+	file, err := l.file.Open(os.O_RDWR | os.O_CREATE)
 	if err != nil {
 		return nil
 	}
@@ -367,7 +369,7 @@ func (l *Log) mapBlock(i int) []byte {
 
 // store writes a block to its place in the file.
 func (l *Log) store(i int, block []byte) error {
-	file, err := os.OpenFile(l.name, os.O_WRONLY|os.O_CREATE, 0o666)
+	file, err := l.file.Open(os.O_WRONLY | os.O_CREATE)
 	if err != nil {
 		return err
 	}
@@ -393,7 +395,7 @@ func (l *Log) Store() error {
 // Remove removes the log's file, if there is one.
 func (l *Log) Remove() {
 	if l.inFile {
-		os.Remove(l.name)
+		_ = l.file.Remove()
 	}
 }
 
@@ -404,10 +406,12 @@ func sizeOf(block []byte) int { return int(binary.LittleEndian.Uint64(block) & (
 // recorded since, in memory. The error says that there is none.
 func ResumeLog(recordFile string, thread int, nodes []Node) (*Log, error) {
 	l := NewLog(&Budget{Memory: 1 << 62, Total: 1 << 62}, thread, nodes)
-	l.name = LogName(recordFile, thread)
-	file, err := os.Open(l.name)
+	file, err := files.Open(LogName(recordFile, thread))
 	if err != nil {
 		return nil, err
+	}
+	if l.file, err = files.At(file.Name()); err != nil {
+		return nil, errors.Join(err, file.Close())
 	}
 	defer file.Close()
 	for block := make([]byte, BlockSize); ; {
@@ -497,7 +501,7 @@ func (l *Log) Each(visit func(*Logged) bool) error {
 		if block == nil {
 			if file == nil {
 				var err error
-				if file, err = os.Open(l.name); err != nil {
+				if file, err = l.file.Open(os.O_RDONLY); err != nil {
 					return err
 				}
 				defer file.Close()

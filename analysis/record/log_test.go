@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"marple/analysis/files"
 )
 
 // randomRecord draws a record, and says as what it has to be logged.
@@ -94,7 +96,7 @@ func TestLogGivesBackWhatItTook(t *testing.T) {
 		tw := w.Thread(0, true)
 		paths := []uint32{w.MPI(0, "MPI_Send", OpSend, 0), w.MPI(0, "MPI_Test", OpTest, Nonblocking), w.MPI(0, "MPI_Wait", OpWait, 0)}
 		file := filepath.Join(directory, fmt.Sprint(round))
-		budget := &Budget{Memory: int64(rapid.IntRange(0, 2).Draw(t, "memory")) * BlockSize, Total: int64(rapid.IntRange(0, 5).Draw(t, "total")) * BlockSize, Record: file}
+		budget := &Budget{Memory: int64(rapid.IntRange(0, 2).Draw(t, "memory")) * BlockSize, Total: int64(rapid.IntRange(0, 5).Draw(t, "total")) * BlockSize, Record: fileAt(t, file)}
 		l := NewLog(budget, 0, AllNodes(w.tables))
 		tw.a.Keep(l)
 		want := []Logged{}
@@ -138,7 +140,7 @@ func TestLogGoesOnAfterAKill(t *testing.T) {
 		paths := []uint32{w.MPI(0, "MPI_Send", OpSend, 0), w.MPI(0, "MPI_Test", OpTest, Nonblocking), w.MPI(0, "MPI_Wait", OpWait, 0)}
 		file := filepath.Join(directory, fmt.Sprint(round))
 		total := int64(rapid.SampledFrom([]int{1, 2, 1000}).Draw(t, "total")) * BlockSize
-		tw.a.Keep(NewLog(&Budget{Total: total, Record: file}, 0, AllNodes(w.tables)))
+		tw.a.Keep(NewLog(&Budget{Total: total, Record: fileAt(t, file)}, 0, AllNodes(w.tables)))
 		want := []Logged{}
 		now := uint64(0)
 		repeat := rapid.SampledFrom([]int{1, 5, 400}).Draw(t, "repeat")
@@ -264,4 +266,10 @@ func BenchmarkLog(b *testing.B) {
 
 		})
 	}
+}
+
+func fileAt(t require.TestingT, path string) files.File {
+	f, err := files.At(path)
+	require.NoError(t, err)
+	return f
 }

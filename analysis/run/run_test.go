@@ -59,7 +59,7 @@ func TestPublishedSchemaIsThatOfTheTypes(t *testing.T) {
 func TestWhatIsWrittenCanBeRead(t *testing.T) {
 	directory := t.TempDir()
 	r := sample()
-	require.NoError(t, r.Write(directory, "report\n"))
+	require.NoError(t, r.Write(analysistest.In(directory), "report\n"))
 	again, err := run.Read(directory)
 	require.NoError(t, err)
 	require.Equal(t, r, again)

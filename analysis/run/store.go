@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/goccy/go-json"
+
+	"marple/analysis/files"
 )
 
 // Files of a run directory.
@@ -35,17 +37,17 @@ func (r *Run) Encode() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// Write stores run.json and the report in the directory, which must exist. Each file is written beside
-// its place and renamed, so that nobody sees half of one.
-func (r *Run) Write(directory, report string) error {
+// Write stores run.json and the report in the directory. Each file is written beside its place and renamed, so that
+// nobody sees half of one.
+func (r *Run) Write(directory files.Directory, report string) error {
 	data, err := r.Encode()
 	if err != nil {
 		return err
 	}
-	if err := WriteFile(filepath.Join(directory, File), data); err != nil {
+	if err := directory.File(File).ReplaceBy(data); err != nil {
 		return err
 	}
-	return WriteFile(filepath.Join(directory, ReportFile), []byte(report))
+	return directory.File(ReportFile).ReplaceBy([]byte(report))
 }
 
 // WriteFile replaces a file as a whole, or leaves it as it was.
@@ -58,18 +60,11 @@ func WriteFile(path string, data []byte) error {
 
 // WriteWith is WriteFile for what is written piece by piece.
 func WriteWith(path string, write func(io.Writer) error) error {
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	file, err := files.At(path)
 	if err != nil {
 		return err
 	}
-	err = errors.Join(write(file), file.Chmod(0o644), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		os.Remove(file.Name())
-	}
-	return err
+	return file.Replace(write)
 }
 
 // WriteDirectory makes a directory as a whole, or not at all. It must not exist yet, or be empty.
@@ -80,18 +75,19 @@ func WriteDirectory(path string, fill func(directory string) error) error {
 	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	directory, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	outer, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return err
 	}
-	err = errors.Join(fill(directory), os.Chmod(directory, 0o755))
-	if err == nil {
-		err = os.Rename(directory, path)
+	defer os.RemoveAll(outer)
+	directory := filepath.Join(outer, filepath.Base(path))
+	if err := os.Mkdir(directory, 0o777); err != nil { // as the umask has it, which MkdirTemp has not
+		return err
 	}
-	if err != nil {
-		os.RemoveAll(directory)
+	if err := fill(directory); err != nil {
+		return err
 	}
-	return err
+	return os.Rename(directory, path)
 }
 
 // Read takes a run directory, or a run.json by itself. Errors name the file and what is wrong with it.
@@ -105,17 +101,9 @@ func Read(path string) (*Run, error) {
 		}
 		path = filepath.Join(path, File)
 	}
-	file, err := os.Open(path)
+	data, err := files.Read(path, MaxSize)
 	if err != nil {
 		return nil, err
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, MaxSize+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > MaxSize {
-		return nil, fmt.Errorf("%s: larger than %d bytes", path, MaxSize)
 	}
 	r, err := Decode(data)
 	if err != nil {

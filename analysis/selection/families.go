@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 
+	"marple/analysis/files"
 	"marple/analysis/formula"
 	"marple/analysis/run"
 )
@@ -138,7 +138,7 @@ func (i *Implementation) estimate(node string) *estimate {
 
 // ReadPlan reads a file of families. Errors say file:line:column.
 func ReadPlan(path string) (*Plan, error) {
-	in, err := os.Open(path)
+	in, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}

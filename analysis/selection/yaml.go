@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
 	"marple/analysis/formula"
+	"marple/analysis/yaml"
 )
 
 // MaxFile bounds a file of families.
@@ -40,12 +40,9 @@ func (f file) body(data []byte) (ast.Node, error) {
 	if len(data) > MaxFile {
 		return nil, fmt.Errorf("%s: larger than %d bytes", f.path, MaxFile)
 	}
-	tree, err := parser.ParseBytes(data, 0)
+	tree, err := yaml.Parse(data)
 	if err != nil {
-		// The parser says "[line:column] message", with an excerpt below.
-		first, _, _ := strings.Cut(err.Error(), "\n")
-		where, message, _ := strings.Cut(strings.TrimPrefix(first, "["), "] ")
-		return nil, fmt.Errorf("%s:%s: %s", f.path, where, message)
+		return nil, fmt.Errorf("%s:%w", f.path, err)
 	}
 	var root ast.Node
 	for _, d := range tree.Docs {

@@ -73,7 +73,7 @@ func scaling(ranks int, size float64, seed uint64) *run.Run {
 func directory(t *testing.T, r *run.Run) string {
 	path := filepath.Join(t.TempDir(), "marple-app-1")
 	require.NoError(t, os.Mkdir(path, 0o777))
-	require.NoError(t, r.Write(path, "a report\n"))
+	require.NoError(t, r.Write(analysistest.In(path), "a report\n"))
 	return path
 }
 
@@ -193,7 +193,7 @@ func TestImportingTwice(t *testing.T) {
 		r, err := run.Read(path)
 		require.NoError(t, err)
 		r.Findings = []run.Finding{{ID: "new", Title: "Something new"}}
-		require.NoError(t, r.Write(path, "another report\n"))
+		require.NoError(t, r.Write(analysistest.In(path), "another report\n"))
 		require.Equal(t, Outcome{1, Replaced}, importOne(t, s, fromDirectory(t, path)))
 		list, err := s.Trials(ctx)
 		require.NoError(t, err)

@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strconv"
 	"strings"
+
+	"marple/analysis/files"
 )
 
 // MaxLine bounds a line, which may hold a long call path or a file's metadata.
@@ -229,7 +230,7 @@ func (p *parser) tail(escaped bool) error {
 }
 
 func parseFile(path string) (*File, error) {
-	file, err := os.Open(path)
+	file, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -25,13 +25,13 @@ type Rank struct {
 
 // Ranks lists the ranks whose logs a run directory has.
 func Ranks(directory string) ([]Rank, error) {
-	files, err := filepath.Glob(filepath.Join(directory, run.RawDir, "*.mrl"))
+	found, err := filepath.Glob(filepath.Join(directory, run.RawDir, "*.mrl"))
 	if err != nil {
 		return nil, err
 	}
 	var list []Rank
 	var headers []*record.Header
-	for _, file := range files {
+	for _, file := range found {
 		if logs, _ := filepath.Glob(file + ".*.log"); len(logs) == 0 {
 			continue
 		}

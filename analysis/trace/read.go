@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"marple/analysis/files"
 	"marple/analysis/invocation"
 	"marple/analysis/record"
 	"marple/analysis/run"
@@ -20,7 +21,7 @@ import (
 
 // readTables reads a record file without its threads.
 func readTables(path string) (*record.Process, error) {
-	file, err := os.Open(path)
+	file, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -34,17 +35,20 @@ func readTables(path string) (*record.Process, error) {
 
 // Running tells whether a record file's process still runs here and has not ended its measurement.
 func Running(path string) bool {
-	file, err := os.Open(path)
+	h, err := Header(path)
+	return err == nil && h.State == record.Running && maps(h.PID, path)
+}
+
+// Header reads what a record file says of its process, which is not checked.
+func Header(path string) (*record.Header, error) {
+	file, err := files.Open(path)
 	if err != nil {
-		return false
+		return nil, err
 	}
 	defer file.Close()
 	tables := make([]byte, record.HeaderSize)
-	if _, err := file.ReadAt(tables, 0); err != nil {
-		return false
-	}
-	h := record.HeaderOf(tables)
-	return h.State == record.Running && maps(h.PID, path)
+	_, err = file.ReadAt(tables, 0)
+	return record.HeaderOf(tables), err
 }
 
 // maps tells whether a process has mapped a file: that of a number that is not another's by now.
@@ -57,7 +61,7 @@ func maps(pid uint32, path string) bool {
 // Read reads a record file and aggregates what the process did not get to. With an error, what was
 // returned is what could be read.
 func Read(path string) (*record.Process, Left, error) {
-	file, err := os.Open(path)
+	file, err := files.Open(path)
 	if err != nil {
 		return nil, Left{}, err
 	}
@@ -66,8 +70,9 @@ func Read(path string) (*record.Process, Left, error) {
 	if err != nil {
 		return nil, Left{}, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, Left{}, errors.New("not a regular file")
+	here, err := files.At(path)
+	if err != nil {
+		return nil, Left{}, err
 	}
 	alive := Running(path)
 	left := Left{Logs: map[int]waitstate.Log{}}
@@ -79,7 +84,7 @@ func Read(path string) (*record.Process, Left, error) {
 		tails[thread] = &invocation.Tail{}
 		p.KeepInvocations(thread, tails[thread], maxTail)
 	}, func(thread int) (spillFile, error) {
-		return os.Open(record.SpillName(path, thread))
+		return files.Open(record.SpillName(path, thread))
 	})
 	if p == nil {
 		return nil, Left{}, err
@@ -87,7 +92,7 @@ func Read(path string) (*record.Process, Left, error) {
 	if alive {
 		p.Header().State = record.Alive
 	}
-	left.Invocations = invocation.FromProcess(p, path, tails)
+	left.Invocations = invocation.FromProcess(p, here, tails)
 	return p, left, err
 }
 

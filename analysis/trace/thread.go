@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 
+	"marple/analysis/files"
 	"marple/analysis/record"
 	"marple/analysis/words"
 )
@@ -83,7 +83,7 @@ func (l Rank) Threads() iter.Seq2[*Thread, error] {
 		}
 		for number := range record.ThreadsMost {
 			name := record.LogName(l.file, number)
-			log, err := os.Open(name)
+			log, err := files.Open(name)
 			if err != nil {
 				if number >= int(p.Header().Threads) {
 					return

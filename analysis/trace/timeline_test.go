@@ -56,7 +56,7 @@ func TestTimelineOfTwoHosts(t *testing.T) {
 		h.ClockKind, h.Host = record.ClockMonotonic, uint64(rank)
 		h.First = record.Instant{Ticks: up, RawNs: up, WallNs: 1_700_000_000_000_000_000}
 		thread := w.Thread(up, true)
-		l := thread.Keep(&record.Budget{Memory: 1 << 20, Total: 1 << 20, Record: analysistest.RankFile(directory, rank)})
+		l := thread.Keep(&record.Budget{Memory: 1 << 20, Total: 1 << 20, Record: analysistest.File(analysistest.RankFile(directory, rank))})
 		thread.Call(record.Call{Path: w.MPI(0, "MPI_Barrier", record.OpBarrier, 0), Start: up + 10, Duration: 5, Peer: record.NoPeer, Collective: true})
 		_, err := w.Process(up + 100)
 		require.NoError(t, err)

@@ -60,10 +60,10 @@ func FindMoments(ranks []*Rank) ([]Moments, error) {
 
 // together has all ranks do something at once, with messages between them. Those of which there is nothing become empty.
 func together(ranks []*Rank, do func(r *Rank, d desk) error) error {
-	office := &office{boxes: make([]box, len(ranks))}
+	office := &office{boxes: make([]box, len(ranks)), busy: len(ranks)}
 	for i := range office.boxes {
 		b := &office.boxes[i]
-		b.arrived, b.letters = sync.NewCond(&b.lock), map[int][][]byte{}
+		b.arrived, b.letters, b.awaited = sync.NewCond(&office.lock), map[int][][]byte{}, nobody
 	}
 	for i, r := range ranks {
 		if r == nil {
@@ -76,9 +76,8 @@ func together(ranks []*Rank, do func(r *Rank, d desk) error) error {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			if errs[i] = do(r, desk{office, i}); errs[i] != nil {
-				office.shut()
-			}
+			errs[i] = do(r, desk{office, i})
+			office.leave(errs[i] != nil)
 		}()
 	}
 	all.Wait()
@@ -94,25 +93,44 @@ func someSight(ranks []*Rank) sight {
 	return sight{}
 }
 
-// office is a transport between goroutines.
-type office struct{ boxes []box }
-
-type box struct {
-	lock    sync.Mutex
-	arrived *sync.Cond
-	letters map[int][][]byte // by sender
-	shut    bool
+// office is a transport between goroutines. What ranks have left may be damaged, so that they do not agree on who
+// sends whom: when all wait for each other, or one has failed, nobody waits any more.
+type office struct {
+	lock  sync.Mutex
+	boxes []box
+	busy  int // ranks that neither wait nor have ended
+	shut  bool
 }
 
-// shut ends all waiting: somebody will not send any more.
-func (o *office) shut() {
-	for i := range o.boxes {
-		b := &o.boxes[i]
-		b.lock.Lock()
-		b.shut = true
-		b.arrived.Broadcast()
-		b.lock.Unlock()
+type box struct {
+	arrived *sync.Cond
+	letters map[int][][]byte // by sender
+	awaited int              // sender
+}
+
+const nobody = -1
+
+// idle takes a rank out that waits, or has ended. The lock is held.
+func (o *office) idle() {
+	if o.busy--; o.busy == 0 {
+		o.close()
 	}
+}
+
+func (o *office) close() {
+	o.shut = true
+	for i := range o.boxes {
+		o.boxes[i].arrived.Broadcast()
+	}
+}
+
+func (o *office) leave(failed bool) {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	if failed {
+		o.close()
+	}
+	o.idle()
 }
 
 type desk struct {
@@ -124,23 +142,33 @@ func (d desk) Rank() int  { return d.rank }
 func (d desk) Ranks() int { return len(d.boxes) }
 
 func (d desk) Send(to int, data []byte) error {
+	if to < 0 || to >= len(d.boxes) {
+		return errDamaged
+	}
+	d.lock.Lock()
+	defer d.lock.Unlock()
 	b := &d.boxes[to]
-	b.lock.Lock()
 	b.letters[d.rank] = append(b.letters[d.rank], data)
-	b.arrived.Broadcast()
-	b.lock.Unlock()
+	if b.awaited == d.rank {
+		b.awaited = nobody
+		d.busy++
+		b.arrived.Signal()
+	}
 	return nil
 }
 
 func (d desk) Receive(from int) ([]byte, error) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
 	b := &d.boxes[d.rank]
-	b.lock.Lock()
-	defer b.lock.Unlock()
-	for len(b.letters[from]) == 0 {
-		if b.shut {
-			return nil, errDamaged
+	if len(b.letters[from]) == 0 && !d.shut {
+		b.awaited = from
+		for d.idle(); b.awaited == from && !d.shut; {
+			b.arrived.Wait()
 		}
-		b.arrived.Wait()
+	}
+	if len(b.letters[from]) == 0 {
+		return nil, errDamaged
 	}
 	data := b.letters[from][0]
 	b.letters[from] = b.letters[from][1:]

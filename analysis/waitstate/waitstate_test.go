@@ -1,6 +1,7 @@
 package waitstate
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -923,4 +924,34 @@ func ring(ranks, steps int) []*Rank {
 		list = append(list, r)
 	}
 	return list
+}
+
+// What ranks have left behind may be damaged: who sends to nobody, or waits for one who will not send, is told so.
+func TestTogetherEnds(t *testing.T) {
+	for name, do := range map[string]func(d desk) error{
+		"all wait":           func(d desk) error { _, err := d.Receive((d.rank + 1) % 3); return err },
+		"a rank beyond":      func(d desk) error { _, err := d.Receive(105); return err },
+		"a rank before":      func(d desk) error { return d.Send(-1, nil) },
+		"a rank after":       func(d desk) error { return d.Send(3, nil) },
+		"one has ended":      func(d desk) error { return waitUnless(d, 0) },
+		"two after messages": func(d desk) error { return errors.Join(d.Send((d.rank+1)%3, []byte{1}), twice(d, (d.rank+2)%3)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := together(make([]*Rank, 3), func(_ *Rank, d desk) error { return do(d) })
+			require.ErrorIs(t, err, errDamaged)
+		})
+	}
+	require.NoError(t, together(make([]*Rank, 108), func(_ *Rank, d desk) error {
+		return errors.Join(d.Send((d.rank+1)%108, []byte{1}), once(d, (d.rank+107)%108))
+	}))
+}
+
+func once(d desk, from int) error  { _, err := d.Receive(from); return err }
+func twice(d desk, from int) error { return errors.Join(once(d, from), once(d, from)) }
+
+func waitUnless(d desk, rank int) error {
+	if d.rank == rank {
+		return nil
+	}
+	return once(d, rank)
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 
 	"marple/analysis/setting"
+	"marple/analysis/yaml"
 )
 
 const maxConfig = 1 << 20
@@ -33,9 +33,9 @@ func readConfig(path string) (map[string]string, error) {
 }
 
 func parseConfig(path string, data []byte) (set map[string]string, err error) {
-	tree, err := parser.ParseBytes(data, 0)
+	tree, err := yaml.Parse(data)
 	if err != nil {
-		return nil, fmt.Errorf("config: %s:%s", path, oneLine(err))
+		return nil, fmt.Errorf("config: %s:%w", path, err)
 	}
 	set = map[string]string{}
 	for _, document := range tree.Docs {
@@ -86,15 +86,6 @@ func scalar(n ast.Node) (string, bool) {
 func at(path string, n ast.Node, format string, arguments ...any) error {
 	position := n.GetToken().Position
 	return fmt.Errorf("config: %s:%d:%d: %s", path, position.Line, position.Column, fmt.Sprintf(format, arguments...))
-}
-
-// oneLine turns the parser's "[line:column] message", with an excerpt below, into line:column: message.
-func oneLine(err error) string {
-	first, _, _ := strings.Cut(err.Error(), "\n")
-	if place, message, ok := strings.Cut(strings.TrimPrefix(first, "["), "] "); ok {
-		return place + ": " + message
-	}
-	return " " + first
 }
 
 func keys() string {

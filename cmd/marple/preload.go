@@ -16,7 +16,7 @@ import (
 // preload makes the loader load the library first of all: then an MPI call meets it before it meets another
 // tool, which passes calls on to the MPI library directly.
 func preload(environment []string, library string) []string {
-	libraries := library
+	libraries := forGlibc(library)
 	if others := os.Getenv("LD_PRELOAD"); others != "" {
 		libraries += ":" + others
 	}
@@ -28,6 +28,18 @@ func preload(environment []string, library string) []string {
 		options = strings.TrimPrefix(options+":"+order+"=0", ":")
 	}
 	return setVariable(setVariable(environment, "LD_PRELOAD", libraries), "ASAN_OPTIONS", options)
+}
+
+// forGlibc is a path of the library that only the loader of the GNU C library can follow, which puts a directory's name
+// in the place of $LIB: above the root there is nothing but the root. Every child of a program inherits LD_PRELOAD, and
+// a loader that loads what it cannot link, as musl's does, would not start it; what it cannot find it passes over.
+func forGlibc(library string) string {
+	for _, name := range []string{"lib64", "lib"} {
+		if info, err := os.Stat(filepath.Join("/usr", name)); err == nil && info.IsDir() {
+			return "/usr/$LIB" + strings.Repeat("/..", 8) + library
+		}
+	}
+	return library
 }
 
 // unloadable are the characters at which the loader takes LD_PRELOAD apart, or that mean something to it.

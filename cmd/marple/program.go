@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -46,13 +47,36 @@ func look(path, library string) program {
 			}
 		}
 	}
-	switch {
+	switch other := otherLoader(file); {
+	case other != "":
+		return program{why: fmt.Sprintf("is started by %s, not by the loader of the GNU C library", other), advice: "build it where that is the C library"}
 	case !slices.ContainsFunc(file.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) && !isLoader(file):
 		return program{why: "is statically linked", advice: "link it with shared libraries, MPI's too"}
 	case privileged(path):
 		return program{why: "gains privileges when it starts (set-user-ID, set-group-ID or capabilities)", advice: "run a copy that does not"}
 	}
 	return program{mute: file.Section(".go.buildinfo") != nil && !isLinkedWithMPI(file)}
+}
+
+// otherLoader is the program that is to load this one, if it is not glibc's, whose name begins alike on every architecture.
+func otherLoader(file *elf.File) string {
+	for _, p := range file.Progs {
+		if p.Type != elf.PT_INTERP {
+			continue
+		}
+		name := make([]byte, min(p.Filesz, 4096))
+		if _, err := p.ReadAt(name, 0); err != nil {
+			return ""
+		}
+		base := filepath.Base(string(bytes.TrimRight(name, "\x00")))
+		for _, glibc := range []string{"ld-linux", "ld.so", "ld64.so"} {
+			if strings.HasPrefix(base, glibc) {
+				return ""
+			}
+		}
+		return base
+	}
+	return ""
 }
 
 func isLinkedWithMPI(file *elf.File) bool {

@@ -17,6 +17,7 @@ import (
 
 	"marple/analysis/proxygen"
 	"marple/analysis/run"
+	bounded "marple/analysis/yaml"
 )
 
 // proxyConfig is the file that --config of proxygen names.
@@ -236,8 +237,8 @@ func readProxyConfig(path string, o *proxygen.Options) error {
 		return fmt.Errorf("config: %s: larger than %d bytes", path, maxConfig)
 	}
 	var file proxyConfig
-	if err := yaml.UnmarshalWithOptions(data, &file, yaml.Strict()); err != nil {
-		return fmt.Errorf("config: %s:%s", path, oneLine(err))
+	if err := bounded.Unmarshal(data, &file); err != nil {
+		return fmt.Errorf("config: %s:%w", path, err)
 	}
 	o.Ports, o.PerComponent, o.Component, o.Components = file.Ports, file.PerComponent, file.Component, file.Components
 	o.Skip, o.Include = file.Skip, file.Include

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"marple/analysis/files"
 	"marple/analysis/pipeline"
 )
 
@@ -14,11 +15,17 @@ func recoverCommand() *cobra.Command {
 	c := &cobra.Command{Use: "recover RUN", Short: "Finish a run that did not get to its report", Args: oneRun,
 		Long: `Reads the records that ranks have left in a run directory (RUN/raw) when the program was killed, crashed, or
 could not be analysed at its end; merges them, prints the report and writes run.json, as the end of the run
-would have done. Of each rank it says how it ended. Records stay where they are, so that it can be repeated.`}
+would have done. Of each rank it says how it ended. Records stay where they are, so that it can be repeated, unless
+--clear says otherwise.`}
 	as := format(c, "text", "json")
 	wait := c.Flags().Duration("wait", 0, "wait so long for ranks that still run")
+	clear := c.Flags().Bool("clear", false, "remove the records when the run is stored, unless a rank still runs or a record could not be read")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
-		directory, err := filepath.Abs(arguments[0])
+		path, err := filepath.Abs(arguments[0])
+		if err != nil {
+			return err
+		}
+		directory, err := files.In(path)
 		if err != nil {
 			return err
 		}
@@ -29,11 +36,13 @@ would have done. Of each rank it says how it ended. Records stay where they are,
 		if err != nil {
 			return err
 		}
-		pipeline.Choose(r, os.Getenv("MARPLE_FAMILIES"), directory)
-		if err := r.Write(directory, pipeline.Report(r, directory)); err != nil {
+		pipeline.Choose(r, os.Getenv("MARPLE_FAMILIES"), path)
+		if err := r.Write(directory, pipeline.Report(r, path)); err != nil {
 			fmt.Fprintf(c.ErrOrStderr(), "marple: the run cannot be kept: %v\n", err)
+		} else if *clear && len(problems) == 0 {
+			_ = pipeline.Clear(directory, r) // what stays can be removed by hand
 		}
-		return printRun(c.OutOrStdout(), r, directory, *as)
+		return printRun(c.OutOrStdout(), r, path, *as)
 	}
 	return c
 }

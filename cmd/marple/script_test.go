@@ -82,7 +82,7 @@ func storeRun(directory string) error {
 		})
 	})
 	diagnosis.Conclude(r)
-	return r.Write(directory, pipeline.Report(r, directory))
+	return r.Write(analysistest.In(directory), pipeline.Report(r, directory))
 }
 
 // storeSides keeps four runs each of a program before and after its solver became slower by a fifth of the run.
@@ -136,7 +136,7 @@ func storeValidation(directory string) error {
 		if err := os.Mkdir(path, 0o777); err != nil {
 			return err
 		}
-		if err := r.Write(path, pipeline.Report(r, path)); err != nil {
+		if err := r.Write(analysistest.In(path), pipeline.Report(r, path)); err != nil {
 			return err
 		}
 		if err := parquet.WriteFile(filepath.Join(path, "invocations.parquet"), records); err != nil {

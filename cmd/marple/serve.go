@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -37,13 +39,17 @@ func serveCommand() *cobra.Command {
 reach. The list can be sorted, and filtered by what is known of the runs; two of them can be compared. A directory that
 is no run itself stands for the runs in it, also for those that come later. db: stands for all trials in the database,
 and db:SELECTION for some: an application, numbers, or an expression (see marple db query --help). Ends when
-interrupted.`,
+interrupted.
+
+Other users of this computer can reach the address, too, so it ends in a token, without which nothing is shown; --open
+does without.`,
 		Example: `  marple serve .
   marple serve db: --db postgres://user@host/database
   marple serve 'db:ranks >= 64'`}
 	o := pageFlags(c)
 	database(c, false)
 	port := c.Flags().Int("port", 8137, "port on 127.0.0.1 (0: any that is free)")
+	open := c.Flags().Bool("open", false, "show the runs to every user of this computer: no token in the address")
 	c.Args = func(_ *cobra.Command, arguments []string) error {
 		if len(arguments) == 0 {
 			return usage("serve: expected runs, directories that hold runs, or db: for those in the database")
@@ -84,12 +90,18 @@ interrupted.`,
 		}
 		ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
-		server := &http.Server{Handler: local(handler(l)), ReadHeaderTimeout: 10 * time.Second}
+		served, address := handler(l), fmt.Sprintf("http://%s/", listener.Addr())
+		if !*open {
+			token := rand.Text()
+			served = guarded(token, "marple-"+strings.TrimPrefix(listener.Addr().String(), "127.0.0.1:"), served)
+			address += "?token=" + token
+		}
+		server := serverOf(local(served))
 		go func() {
 			<-ctx.Done()
 			_ = server.Shutdown(context.WithoutCancel(ctx))
 		}()
-		fmt.Fprintf(c.OutOrStdout(), "http://%s/\n", listener.Addr())
+		fmt.Fprintln(c.OutOrStdout(), address)
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			return err
 		}
@@ -98,10 +110,41 @@ interrupted.`,
 	return c
 }
 
+// serverOf bounds how long a connection takes something from it, idle ones too, and not how long a page takes to be made.
+func serverOf(h http.Handler) *http.Server {
+	return &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16}
+}
+
+// guarded asks for a token, once in the address, and in a cookie from then on.
+func guarded(token, cookie string, next http.Handler) http.Handler {
+	same := func(text string) bool { return subtle.ConstantTimeCompare([]byte(text), []byte(token)) == 1 }
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		question := r.URL.Query()
+		if question.Has("token") && same(question.Get("token")) {
+			http.SetCookie(w, &http.Cookie{Name: cookie, Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+			question.Del("token")
+			http.Redirect(w, r, (&url.URL{Path: r.URL.Path, RawQuery: question.Encode()}).String(), http.StatusSeeOther)
+			return
+		}
+		if c, err := r.Cookie(cookie); err != nil || !same(c.Value) {
+			http.Error(w, "open the address that marple serve has printed, with the token in it", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// policy is what all pages together need, and nothing from elsewhere; none is shown inside another one.
+const policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; form-action 'self'; " +
+	"base-uri 'none'; frame-ancestors 'none'"
+
 // local refuses requests that name another host, or come from another site's page: such a page must neither read runs
 // by giving this address a name of its own, nor have this server work for it.
 func local(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Security-Policy", policy)
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Referrer-Policy", "no-referrer")
 		host, _, err := net.SplitHostPort(r.Host)
 		if err != nil {
 			host = r.Host

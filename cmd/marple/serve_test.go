@@ -6,8 +6,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,6 +19,45 @@ import (
 	"marple/analysis/run"
 	"marple/analysis/store"
 )
+
+// Without the token nothing is shown; with it everything is from then on, under a policy that no page can widen.
+func TestServeAsksForItsToken(t *testing.T) {
+	directory := t.TempDir()
+	pipe := filepath.Join(directory, "pipe")
+	require.NoError(t, os.Mkdir(pipe, 0o777))
+	require.NoError(t, syscall.Mkfifo(filepath.Join(pipe, run.File), 0o666)) // which nobody ever writes to
+	h := local(guarded("secret", "marple-1", handler(&library{options: &pageOptions{}, paths: []string{directory, pipe}, known: map[string]description{}})))
+	ask := func(path string, cookies ...*http.Cookie) *http.Response {
+		r := httptest.NewRequest("GET", "http://127.0.0.1"+path, nil)
+		for _, c := range cookies {
+			r.AddCookie(c)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		answer := w.Result()
+		assert.Contains(t, answer.Header.Get("Content-Security-Policy"), "default-src 'none'")
+		assert.Contains(t, answer.Header.Get("Content-Security-Policy"), "frame-ancestors 'none'")
+		return answer
+	}
+	for _, path := range []string{"/", "/?token=", "/?token=secre", "/?token=secrets", "/run/d0", "/compare?a=1&b=2", "/nothing"} {
+		assert.Equal(t, http.StatusForbidden, ask(path).StatusCode, path)
+	}
+	assert.Equal(t, http.StatusForbidden, ask("/", &http.Cookie{Name: "marple-1", Value: "guess"}).StatusCode)
+	first := ask("/?q=ranks&token=secret")
+	assert.Equal(t, http.StatusSeeOther, first.StatusCode)
+	assert.Equal(t, "/?q=ranks", first.Header.Get("Location"))
+	require.Len(t, first.Cookies(), 1)
+	assert.True(t, first.Cookies()[0].HttpOnly)
+	list := ask("/", first.Cookies()...)
+	assert.Equal(t, http.StatusOK, list.StatusCode)
+	text, err := io.ReadAll(list.Body)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "not a regular file but a named pipe")
+
+	server := serverOf(nil)
+	assert.Positive(t, server.IdleTimeout)
+	assert.Positive(t, server.ReadTimeout)
+}
 
 // The runs of a database are served the same, whichever it is, whatever they are called.
 func TestServeDatabase(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"marple/analysis/files"
 	"marple/analysis/pipeline"
 	"marple/analysis/record"
 	"marple/analysis/run"
@@ -213,8 +214,10 @@ func (m *library) hung(t testing.TB, n int, ready func(r *run.Run) bool, program
 	directory := filepath.Join(t.TempDir(), "run")
 	job := start(t, m.launch(n, append([]string{artifact(t, "marple"), "exec", "--out", directory}, program...)...))
 	require.Eventually(t, func() bool {
-		var err error
-		r, _, err = pipeline.Recover(directory, 0)
+		d, err := files.In(directory)
+		if err == nil {
+			r, _, err = pipeline.Recover(d, 0)
+		}
 		return err == nil && ready(r)
 	}, patience, 100*time.Millisecond)
 	_ = syscall.Kill(-job.Process.Pid, syscall.SIGTERM)

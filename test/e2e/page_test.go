@@ -131,7 +131,8 @@ func TestServe(t *testing.T) {
 	line, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
 	address := strings.TrimSpace(line)
-	assert.Regexp(t, `^http://127\.0\.0\.1:\d+/$`, address)
+	assert.Regexp(t, `^http://127\.0\.0\.1:\d+/\?token=\w{20,}$`, address)
+	site, _, _ := strings.Cut(address, "?")
 
 	b := openBrowser(t)
 	names := func() any {
@@ -176,7 +177,7 @@ func TestServe(t *testing.T) {
 	assert.Equal(t, shown("two"), shown("heat/steps: two (2)"))
 	assert.Empty(t, b.errors)
 	for _, url := range b.requests {
-		assert.True(t, strings.HasPrefix(url, address), url)
+		assert.True(t, strings.HasPrefix(url, site), url)
 	}
 	// Another host's name for this address is refused.
 	request, err := http.NewRequest("GET", address, nil)

@@ -63,7 +63,7 @@ func TestReadTakesRunsToo(t *testing.T) {
 		})
 	})
 	directory := t.TempDir()
-	require.NoError(t, r.Write(directory, ""))
+	require.NoError(t, r.Write(analysistest.In(directory), ""))
 	for _, path := range []string{directory, filepath.Join(directory, "run.json")} {
 		g, err := Read(path)
 		require.NoError(t, err)
@@ -76,7 +76,7 @@ func TestReadTakesRunsToo(t *testing.T) {
 		require.Equal(t, []any{"exchange", 20.0 * ms}, []any{exchange.Name, exchange.Inclusive})
 	}
 	r.CallGraph = nil
-	require.NoError(t, r.Write(directory, ""))
+	require.NoError(t, r.Write(analysistest.In(directory), ""))
 	_, err := Read(directory)
 	require.ErrorContains(t, err, directory+": the run has no call graph")
 
