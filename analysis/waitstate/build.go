@@ -20,8 +20,8 @@ type Log interface {
 	Bytes() uint64
 }
 
-// collective says of an operation class what it depends on.
-var collective = map[record.Op]struct {
+// collective says of an operation class what it depends on; of others the pattern is None.
+var collective = [256]struct {
 	kind    Kind
 	pattern Pattern
 }{
@@ -452,7 +452,8 @@ func (b *builder) matched(e *record.Logged, done uint32, goesOn bool, number uin
 
 // collective notes an operation that all members of a communicator take part in.
 func (b *builder) collective(op record.Op, name string, comm uint16, root int32, done, number uint32, goesOn bool) {
-	fact, ok := collective[op]
+	fact := collective[op]
+	ok := fact.pattern != None
 	if op == record.OpNeighbor && b.inside {
 		b.r.Lost.Uncovered++
 	}

@@ -15,7 +15,7 @@ import (
 // relay has rank 0 send to rank 1, which has posted its receive a step ahead and waits for it, and sends on to rank 2, which
 // receives from anybody; every tenth step all meet at a barrier. The senders' computing is uneven. Seldom one step takes as long as
 // a thousand others, and everybody waits for it.
-func relay(t *testing.T, steps int) (processes []*record.Process, logs []map[int]Log) {
+func relay(t testing.TB, steps int) (processes []*record.Process, logs []map[int]Log) {
 	const ranks = 3
 	type rank struct {
 		w       *record.Writer
@@ -237,4 +237,24 @@ func TestPlannedView(t *testing.T) {
 		}
 		assert.LessOrEqual(t, v[len(v)-1].to, span, c.name)
 	}
+}
+
+// What is decoded only costs little beside what is replayed.
+func BenchmarkReadThinned(b *testing.B) {
+	processes, logs := relay(b, 200_000)
+	var extents []extent
+	events := uint64(0)
+	for i := range processes {
+		extents = append(extents, (&unread{processes[i], logs[i]}).extent())
+		events += extents[i].events
+	}
+	v, _ := planned(extents)
+	b.ReportAllocs()
+	for b.Loop() {
+		for i := range processes {
+			_, err := read(processes[i], logs[i], Clock{}, v)
+			require.NoError(b, err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(events), "ns/event")
 }
