@@ -60,10 +60,12 @@ $(BUILD)/obj/%.o: %.c $(HEADERS)
 	@echo "CC $<"
 	@$(CC) $(SHIM_FLAGS) -c $< -o $@
 
-# Bound at load time (-z now): the first call of anything must not run the dynamic linker.
+# Bound at load time (-z now): the first call of anything must not run the dynamic linker. What debuggers want lies beside it,
+# in libmarple.so.debug: every process of a job reads this file.
 $(BUILD)/libmarple.so: $(OBJECTS)
 	@echo "LD $@"
 	@$(CC) $(CFLAGS) -shared -o $@ $^ -Wl,-soname,libmarple.so -Wl,-z,now -Wl,-z,nodelete -ldl -lm -lpthread
+	@objcopy --only-keep-debug $@ $@.debug && objcopy --strip-unneeded --add-gnu-debuglink=$@.debug $@
 
 # The core's Go is the one in use with a runtime that is a good guest (it sends its host no signals, takes none, and keeps
 # no descriptors: see bridge/gen); the tree is laid for each build, since the Go in use may have changed.
@@ -128,6 +130,7 @@ lint: $(GEN)/settings.gen.h $(GEN)/functions.gen.h
 	@echo "rooms"; go test ./test/lint
 
 bench: build
+	-test/peers.sh ipm dlb >/dev/null 2>&1
 	go run ./test/bench $(BUILD)
 	go test -run '^$$' -bench 'Log' ./analysis/record
 	go test -run '^$$' -bench 'Replay' -benchtime 5x ./analysis/waitstate

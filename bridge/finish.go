@@ -96,7 +96,7 @@ func marple_core_gather(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 			if len(s.merged.Totals) < int(s.merged.World) {
 				return C.MRL_CORE_BROKEN // the files have it all
 			}
-			if missing, what := s.merged.Missing(); missing > 0 && s.rawFile != "" {
+			if missing, what := s.merged.Missing(); missing > 0 && !s.record.None() {
 				p.Header().Unmerged = missing
 				explain(f, fmt.Sprintf("MPI_Finalize could not merge %d records (%s)", missing, what))
 				return C.MRL_CORE_BROKEN

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"marple/analysis/analysistest"
+	"marple/analysis/files"
 	"marple/analysis/pipeline"
 	"marple/analysis/record"
 )
@@ -36,7 +37,9 @@ func TestTracesGolden(t *testing.T) {
 		r.Invoke("Flux", "f1", "compute", func() { r.Compute(20) })
 		r.Call(2, "MPI_Bcast", record.OpOneToN, 0, record.Call{Duration: 10, Peer: 1, Out: 8, Collective: true})
 	}))
-	r, problems, err := pipeline.Recover(directory, 0)
+	in, err := files.In(directory)
+	require.NoError(t, err)
+	r, problems, err := pipeline.Recover(in, 0)
 	require.NoError(t, err)
 	require.Empty(t, problems)
 	var chrome, otf2 bytes.Buffer

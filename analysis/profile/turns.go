@@ -9,8 +9,8 @@ import (
 // Logs are those of a process's threads, by number.
 type Logs map[int]waitstate.Log
 
-// mostTurns is how many events of a log are followed: those of the first 8 MiB, about.
-const mostTurns = 1 << 21
+// mostTurns is how many events of a log are followed: those of the first 1.5 MiB, about, in some hundredths of a second.
+const mostTurns = 1 << 18
 
 // turns follows the messages of a rank in order, and what it computes before each: does the message go the way the last one
 // between the same two ranks went, as along a pipeline, or the other way, as in an exchange?

@@ -493,7 +493,7 @@ func (e *Logged) Cancelled() bool { return e.flags&flagCancelled != 0 }
 
 var errLog = errors.New("damaged log")
 
-// Each visits the logged events in order, until visit returns false.
+// Each visits the logged events in order, until visit returns false. An event is good until visit returns.
 func (l *Log) Each(visit func(*Logged) bool) error {
 	var file *os.File
 	var buffer []byte
@@ -554,6 +554,7 @@ func eachIn(block []byte, visit func(*Logged) bool) (more bool, err error) {
 		return false, errLog
 	}
 	var cache [slots]definition
+	var e, enter Logged // one for all, which are looked at one after the other
 	for rest := block[blockHead:size]; len(rest) > 0; {
 		if len(rest) < 2 {
 			return false, errLog
@@ -577,7 +578,7 @@ func eachIn(block []byte, visit func(*Logged) bool) (more bool, err error) {
 			return false, errLog
 		}
 		w := what(d.what)
-		e := Logged{Kind: LogKind(w.kind()), Path: w.path(), Comm: w.comm(), flags: w.flags(), Peer: int32(uint32(d.who)), Tag: int32(d.who >> 32)}
+		e = Logged{Kind: LogKind(w.kind()), Path: w.path(), Comm: w.comm(), flags: w.flags(), Peer: int32(uint32(d.who)), Tag: int32(d.who >> 32)}
 		switch e.Kind {
 		case LogCall:
 			e.Start, e.Duration, e.Bytes = last+first, second, uint64(d.bytes)
@@ -589,7 +590,7 @@ func eachIn(block []byte, visit func(*Logged) bool) (more bool, err error) {
 			number += uint32(unzigzag(first))
 			e.Number, e.Thread, e.Op, e.Bytes = number, d.bytes&0xffff, Op(d.bytes>>16), second
 		case kindLeaf:
-			enter := e
+			enter = e
 			enter.Kind, enter.Start = LogEnter, last+first
 			if !visit(&enter) {
 				return false, nil
@@ -610,6 +611,9 @@ func eachIn(block []byte, visit func(*Logged) bool) (more bool, err error) {
 
 func readNumber(data []byte, code uint16) (x uint64, rest []byte, ok bool) {
 	n := int(code + (code+1)>>3)
+	if len(data) >= 8 {
+		return binary.LittleEndian.Uint64(data) & (1<<(8*n) - 1), data[n:], true
+	}
 	if len(data) < n {
 		return 0, nil, false
 	}

@@ -201,11 +201,16 @@ func (t *ThreadWriter) Received(path uint32, comm uint16, peer int32, bytes uint
 
 // Completed records that an operation started by a call on this path is complete.
 func (t *ThreadWriter) Completed(path uint32, comm uint16, peer int32, bytes uint64, send bool) {
+	t.CompletedAs(0, path, comm, peer, 0, bytes, send)
+}
+
+// CompletedAs says the same of the operation with a number, whose message has a tag.
+func (t *ThreadWriter) CompletedAs(number, path uint32, comm uint16, peer, tag int32, bytes uint64, send bool) {
 	var flags uint8
 	if send {
 		flags = flagIsSend
 	}
-	t.put(record{start: bytes, peer: peer, what: makeWhat(path, comm, kindCompleted, flags)})
+	t.put(record{start: bytes, duration: number, peer: peer, tag: tag, what: makeWhat(path, comm, kindCompleted, flags)})
 }
 
 // Posted records that the call before has started a persistent operation, which a call of class op had prepared. The

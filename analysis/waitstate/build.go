@@ -1,6 +1,7 @@
 package waitstate
 
 import (
+	"cmp"
 	"slices"
 
 	"marple/analysis/callgraph"
@@ -27,9 +28,17 @@ var stays = map[record.Op]bool{record.OpFileRead: true, record.OpFileWrite: true
 
 // FromProcess takes one process's events out of the logs of its threads, by thread number.
 func FromProcess(p *record.Process, logs map[int]Log) (*Rank, error) {
-	b := &builder{p: p, h: p.Header(), clock: callgraph.CommonClockOf(p.Header()), places: callgraph.PlacesOf(p), paths: map[callgraph.ID]uint32{},
-		comms: map[uint16]int{}, functions: map[uint32]*mpi.Function{}, started: map[operation]started{}, probed: map[Message][]int32{}}
-	b.r = &Rank{Begin: b.clock.At(b.h.BeginTick), End: b.clock.At(b.h.EndTick), Sight: sightOf(b.h)}
+	return read(p, logs, Clock{}, nil)
+}
+
+// read takes out of the logs what a view shows. It takes memory for that alone, and some for operations that go on:
+// mostGoingOn of a thread, and mostFlows in all.
+func read(p *record.Process, logs map[int]Log, common Clock, v view) (*Rank, error) {
+	b := &builder{p: p, h: p.Header(), clock: callgraph.CommonClockOf(p.Header()), common: common, view: v, places: callgraph.PlacesOf(p),
+		paths: map[callgraph.ID]uint32{}, comms: map[uint16]int{}, operations: map[uint32]*operations{}, probed: map[Message][]int32{}}
+	b.facts = make([]fact, len(p.Nodes()))
+	b.r = &Rank{Sight: sightOf(b.h)}
+	b.sends, b.receives = newList(&b.r.Sends), newList(&b.r.Receives)
 	b.r.OffCore = b.path(OffCore)
 	threads := p.Threads()
 	slices.SortStableFunc(threads, func(x, y record.Thread) int {
@@ -41,69 +50,124 @@ func FromProcess(p *record.Process, logs map[int]Log) (*Rank, error) {
 		}
 		return 1
 	})
+	b.end = b.common.Common(b.clock.At(b.h.BeginTick))
 	for _, t := range threads {
 		log := logs[t.Index]
 		if log == nil {
 			continue
 		}
-		b.thread = uint16(t.Index)
-		b.main, b.last, b.edge, b.off, b.coreless = t.Main, b.clock.At(t.Begin), 0, 0, 0
 		if t.Main {
-			b.edge = record.Edge(b.h.BegunIn)
+			b.mainThread = uint16(t.Index)
 		}
+		b.begin(t)
 		if err := log.Each(func(e *record.Logged) bool { b.event(e); return true }); err != nil {
 			return nil, err
 		}
-		if t.Main {
-			b.r.Main = len(b.r.Calls)
-		}
-		if ended, _ := log.Ended(); ended {
+		if ended, _ := log.Ended(); ended || b.full {
 			b.r.Lost.Ended = 1
 		}
 		b.r.Events += log.Events()
 		b.r.Bytes += log.Bytes()
 	}
-	if b.h.EndTick == 0 { // it did not get there
-		b.r.End = max(b.r.Begin, b.clock.At(b.h.Last.Ticks), b.end)
-	}
 	b.finish()
+	extent := extentOf(p, b.common)
+	if b.h.EndTick == 0 { // it did not get there
+		extent.end = max(extent.end, b.end)
+	}
+	b.r.Begin, b.r.End = b.moment(extent.begin), b.moment(extent.end)
 	return b.r, nil
+}
+
+// extentOf a process, without its events; on the clock that all ranks share.
+func extentOf(p *record.Process, common Clock) extent {
+	h, clock := p.Header(), callgraph.CommonClockOf(p.Header())
+	e := extent{begin: common.Common(clock.At(h.BeginTick)), end: common.Common(clock.At(h.EndTick)), host: h.Host, cpus: h.CPUs}
+	if h.EndTick == 0 {
+		e.end = max(e.begin, common.Common(clock.At(h.Last.Ticks)))
+	}
+	return e
 }
 
 type operation struct{ thread, number uint32 }
 
-type started struct {
-	list  *[]Message // or nil: a collective operation
-	index int32
+// fact is what is known of an entry of the process's table.
+type fact struct {
+	known          bool
+	path           uint32 // in Rank.Paths
+	op             record.Op
+	stays          bool
+	persistent     bool
+	matched        bool // see mpi.Function
+	collectiveFact      // what a collective operation is
+}
+
+// collectiveFact is what an operation is that all members of a communicator take part in; its pattern is None for others.
+type collectiveFact struct {
+	neighbor bool
+	kind     Kind
+	pattern  Pattern
+}
+
+func collectiveOf(f *mpi.Function) collectiveFact {
+	kind, ok := kinds[f.Waits]
+	if !ok {
+		return collectiveFact{neighbor: f.Op == record.OpNeighbor}
+	}
+	return collectiveFact{f.Op == record.OpNeighbor, kind, PatternOf(f.Pattern)}
+}
+
+// visit is a call, or a boundary of a region, which is one that takes no time.
+type visit struct {
+	start, end    int64
+	off, coreless int64
+	path          uint32
+	from, to      record.Edge
+	order         uint32 // among all
+	thread        uint16
 }
 
 type builder struct {
-	p         *record.Process
-	h         *record.Header
-	r         *Rank
-	clock     callgraph.CommonClock
-	places    *callgraph.Places
-	paths     map[callgraph.ID]uint32
-	comms     map[uint16]int           // see comm
-	functions map[uint32]*mpi.Function // by path
+	p      *record.Process
+	h      *record.Header
+	r      *Rank
+	clock  callgraph.CommonClock
+	common Clock
+	view   view
+	places *callgraph.Places
+	paths  map[callgraph.ID]uint32
+	facts  []fact
+	comms  map[uint16]int // see comm
+	made   []uint32       // by Rank.Comms: operations of it
+	seen   []int          // likewise: where the last one was that is replayed
 
-	thread   uint16
-	main     bool
-	last     int64
-	end      int64 // of the last event of any thread
-	edge     record.Edge
-	off      int64
-	coreless int64
-	number   uint32 // operations started by this thread
-	call     uint32 // the last one
-	started  map[operation]started
-	done     []completion
-	probed   map[Message][]int32 // messages that a probe has matched, not received yet; by Comm, Peer, Tag
+	thread     uint16
+	mainThread uint16
+	last       int64 // end of the visit before
+	lastReal   int64 // the same on the clock
+	end        int64 // of the last event of any thread
+	edge       record.Edge
+	off        int64
+	coreless   int64
+	number     uint32 // operations started by this thread
+	visit      visit  // the last one
+	visits     uint32
+	stretch    int    // of the view: it began in this one, or before it and after the one before
+	inside     bool   // it is replayed, with all that happened in it
+	call       uint32 // what it is in Rank.Calls, or NotDone
+	full       bool   // there is no room for more
+	orders     []uint32
+	unordered  bool // a call was added behind a later one
+
+	sends, receives *list
+	operations      map[uint32]*operations // by thread
+	elsewhere       []completion           // of operations of threads whose logs are read later
+	probed          map[Message][]int32    // messages that a probe has matched, not received yet; by Comm, Peer, Tag
 }
 
 type completion struct {
 	op        operation
 	call      uint32
+	inside    bool
 	comm      uint16
 	peer, tag int32
 	cancelled bool
@@ -119,25 +183,106 @@ func (b *builder) path(id callgraph.ID) uint32 {
 	return at
 }
 
-// add notes a call, or a boundary of a region, which is one that takes no time.
-func (b *builder) add(start, duration uint64, path uint32, edge record.Edge) {
-	c := Call{Start: b.clock.At(start), End: b.clock.At(start + duration), Path: b.path(b.places.Call(path).ID), Thread: b.thread}
-	c.Coreless = min(b.coreless, c.End-c.Start)
-	c.OffCore = min(b.off+b.coreless-c.Coreless, max(c.Start-b.last, 0))
-	if b.main {
-		c.Gap = b.path(b.places.Gap(b.edge, edge))
+var nothing = fact{known: true}
+
+// fact of an entry, found once.
+func (b *builder) fact(path uint32) *fact {
+	if int(path) >= len(b.facts) {
+		return &nothing
 	}
-	b.last, b.edge, b.off, b.coreless = c.End, edge, 0, 0
-	b.end = max(b.end, c.End)
-	b.call = uint32(len(b.r.Calls))
+	f := &b.facts[path]
+	if !f.known {
+		n := b.places.Call(path)
+		function := mpi.Known(n.Name, n.Op, n.Flags)
+		*f = fact{known: true, path: b.path(n.ID), op: n.Op, stays: stays[n.Op], persistent: n.Flags&record.Persistent != 0,
+			matched: function.Matched, collectiveFact: collectiveOf(function)}
+	}
+	return f
+}
+
+// begin goes on with another thread.
+func (b *builder) begin(t record.Thread) {
+	b.thread, b.number = uint16(t.Index), 0
+	b.edge, b.off, b.coreless, b.stretch = 0, 0, 0, 0
+	b.lastReal = b.common.Common(b.clock.At(t.Begin))
+	b.last = b.moment(b.lastReal)
+	if t.Main {
+		b.edge = record.Edge(b.h.BegunIn)
+	}
+}
+
+// moment is a time in what is replayed.
+func (b *builder) moment(t int64) int64 {
+	if b.view == nil {
+		return t
+	}
+	at, _ := b.view.at(t, b.view.next(t, 0))
+	return at
+}
+
+// most is how many calls and messages are kept of a part of the run; a log may be full of them just there.
+const most = 4 * MostReplayed
+
+// add notes a visit.
+func (b *builder) add(start, duration uint64, path uint32, edge record.Edge) {
+	from, to := b.common.Common(b.clock.At(start)), b.common.Common(b.clock.At(start+duration))
+	v := visit{start: from, end: to, path: path, from: b.edge, to: edge, order: b.visits, thread: b.thread}
+	v.coreless = min(b.coreless, to-from)
+	v.off = min(b.off+b.coreless-v.coreless, max(from-b.lastReal, 0))
+	b.inside = true
+	if b.view != nil {
+		b.stretch = b.view.next(from, b.stretch)
+		v.start, b.inside = b.view.at(from, b.stretch)
+		v.end = b.view.until(to, v.start, b.stretch)
+		b.inside = (b.inside || v.end > v.start) && !b.full
+		v.coreless = portion(v.coreless, v.end-v.start, to-from)
+		v.off = portion(v.off, v.start-b.last, from-b.lastReal)
+		b.full = b.full || len(b.r.Calls)+len(b.r.Sends)+len(b.r.Receives) > most
+	}
+	b.visit, b.call = v, NotDone
+	b.visits++
+	b.last, b.lastReal, b.edge, b.off, b.coreless = v.end, to, edge, 0, 0
+	b.end = max(b.end, to)
+	if b.inside {
+		b.keep()
+	}
+}
+
+func portion(x, part, whole int64) int64 {
+	if x == 0 || part >= whole {
+		return x
+	}
+	return int64(float64(x) * float64(max(part, 0)) / float64(whole))
+}
+
+// keep has the present visit replayed.
+func (b *builder) keep() uint32 {
+	if b.call == NotDone {
+		b.call = b.insert(&b.visit)
+	}
+	return b.call
+}
+
+func (b *builder) insert(v *visit) uint32 {
+	f := b.fact(v.path)
+	c := Call{Start: v.start, End: v.end, Path: f.path, OffCore: v.off, Coreless: v.coreless, Thread: v.thread}
+	c.Stays = f.stays && v.to == record.AtCall(v.path)
+	if v.thread == b.mainThread {
+		c.Gap = b.path(b.places.Gap(v.from, v.to))
+	}
 	b.r.Calls = append(b.r.Calls, c)
+	if b.view != nil {
+		n := len(b.orders)
+		b.unordered = b.unordered || n > 0 && b.orders[n-1] > v.order
+		b.orders = append(b.orders, v.order)
+	}
+	return uint32(len(b.r.Calls) - 1)
 }
 
 func (b *builder) event(e *record.Logged) {
 	switch e.Kind {
 	case record.LogCall:
 		b.add(e.Start, e.Duration, e.Path, record.AtCall(e.Path))
-		b.r.Calls[b.call].Stays = stays[b.places.Call(e.Path).Op]
 		if !e.Failed() || e.Peer != record.NoPeer { // of a message that was longer than the room for it
 			b.logged(e)
 		}
@@ -146,28 +291,56 @@ func (b *builder) event(e *record.Logged) {
 	case record.LogExit:
 		b.add(e.Start, 0, e.Path, record.AtExit(e.Path))
 	case record.LogReceived:
-		b.message(&b.r.Receives, e, b.call, b.call)
+		b.message(b.receives, e, Message{Done: b.call}, settled)
 	case record.LogPosted:
 		b.posted(e)
 	case record.LogCompleted:
-		b.done = append(b.done, completion{operation{e.Thread, e.Number}, b.call, e.Comm, e.Peer, e.Tag, e.Cancelled()})
+		b.complete(completion{operation{e.Thread, e.Number}, b.call, b.inside, e.Comm, e.Peer, e.Tag, e.Cancelled()})
 	case record.LogOffCore:
 		b.off += int64(float64(e.Duration) * b.clock.NsPerTick)
 	case record.LogCoreless:
 		b.coreless += int64(float64(e.Duration) * b.clock.NsPerTick)
 	case record.LogBegin:
-		b.last, b.edge = b.clock.At(e.Start), 0
+		b.lastReal, b.edge = b.common.Common(b.clock.At(e.Start)), 0
+		b.last = b.moment(b.lastReal)
 	}
 }
 
-// message notes one; those to nobody are left out. It gives the index, or -1.
-func (b *builder) message(list *[]Message, e *record.Logged, at, done uint32) int32 {
-	if e.Peer < record.Any {
-		return -1
+// shown tells whether something that happens now, and that belongs to a row of such things, is replayed: if it happens in what is
+// replayed, or is the first of its row behind that, for which others may have waited.
+func (b *builder) shown(last *int) bool {
+	if b.view != nil && !b.inside && (*last == b.stretch || b.full) {
+		return false
 	}
-	id, peer := b.peer(e.Comm, e.Peer)
-	*list = append(*list, Message{Comm: id, Peer: peer, Tag: e.Tag, At: at, Done: done})
-	return int32(len(*list) - 1)
+	*last = b.stretch
+	b.keep()
+	return true
+}
+
+// message notes one, unless it is to nobody: m says what it is beyond its envelope; of one that is complete, Done is not
+// NotDone. It gives where it stands.
+func (b *builder) message(l *list, e *record.Logged, m Message, how state) (at pending, ok bool) {
+	if e.Peer < record.Any {
+		return pending{message: -1}, false
+	}
+	f := b.flow(l, rawEnvelope{e.Comm, m.Parts, e.Peer, e.Tag})
+	m.Comm, m.Peer, m.Tag = 0, -1, e.Tag
+	if f != nil {
+		m.Comm, m.Peer = f.Comm, f.Peer
+	} else if e.Comm > 0 {
+		m.Comm, m.Peer = b.peer(e.Comm, e.Peer)
+	}
+	at = pending{list: l, message: -1, visit: b.visit, what: m}
+	complete := m.Done != NotDone
+	if f != nil && b.shown(&f.kept) || f == nil && b.inside {
+		m.At = b.keep()
+		if complete {
+			m.Done = b.call
+		}
+		at.message = l.add(m)
+	}
+	at.position = l.post(queued{f, at.message, how})
+	return at, true
 }
 
 // peer is the id of a communicator, and the rank of a member in MPI_COMM_WORLD; -1 if it is not known.
@@ -179,104 +352,126 @@ func (b *builder) peer(comm uint16, rank int32) (uint64, int32) {
 	return comms[comm].ID, worldRank(b.p.Members(&comms[comm]), rank)
 }
 
-// begin notes an operation that goes on after its call.
-func (b *builder) begin(list *[]Message, index int32, number uint32) {
-	if index >= 0 {
-		b.started[operation{uint32(b.thread), number}] = started{list, index}
+// goesOn notes an operation that goes on after its call.
+func (b *builder) goesOn(p pending, number uint32) {
+	id := uint32(b.thread)
+	if b.operations[id] == nil {
+		b.operations[id] = &operations{}
 	}
+	b.operations[id].put(p, number)
 }
 
 func (b *builder) logged(e *record.Logged) {
-	node := b.places.Call(e.Path)
-	at, done := b.call, b.call
+	f := b.fact(e.Path)
 	number := b.number
+	m := Message{Done: b.call}
+	if m.Done == NotDone {
+		m.Done = NotDone - 1 // complete, whatever it is in Rank.Calls
+	}
 	if e.Started() {
 		b.number++
-		done = NotDone
+		m.Done = NotDone
 	}
-	if node.Flags&record.Persistent != 0 {
+	if f.persistent {
 		return
 	}
-	function := b.functions[e.Path]
-	if function == nil {
-		function = mpi.Known(node.Name, node.Op, node.Flags)
-		b.functions[e.Path] = function
+	goesOn := e.Started() && !e.Finished()
+	how := settled
+	if goesOn {
+		how = waiting
 	}
-	switch op := node.Op; {
+	switch op := f.op; {
 	case op.Sends():
-		i := b.message(&b.r.Sends, e, at, done)
-		if i >= 0 {
-			b.r.Sends[i].Buffered, b.r.Sends[i].Synchronous = op == record.OpBsend, op == record.OpSsend
-		}
-		if !e.Started() || e.Finished() {
+		m.Buffered, m.Synchronous = op == record.OpBsend, op == record.OpSsend
+		if op == record.OpSendrecv && goesOn { // its request is followed as the receive's; the peer comes with the completion
+			b.message(b.sends, e, m, settled)
+			p := pending{list: b.receives, message: -1, visit: b.visit, what: Message{Peer: -1, Tag: -1, Done: NotDone}}
+			if b.inside {
+				p.what.At = b.keep()
+				p.message = b.receives.add(p.what)
+			}
+			p.position = b.receives.post(queued{nil, p.message, waiting})
+			b.goesOn(p, number)
 			return
 		}
-		if op == record.OpSendrecv { // its request is followed as the receive's; the peer comes with the completion
-			b.r.Receives = append(b.r.Receives, Message{Peer: -1, Tag: -1, At: at, Done: NotDone})
-			b.begin(&b.r.Receives, int32(len(b.r.Receives)-1), number)
-			return
+		if p, ok := b.message(b.sends, e, m, how); ok && goesOn {
+			b.goesOn(p, number)
 		}
-		b.begin(&b.r.Sends, i, number)
-	case op == record.OpRecv && function.Matched:
-		b.matched(e, done, number)
+	case op == record.OpRecv && f.matched:
+		b.matched(e, m.Done, goesOn, number)
 	case op == record.OpRecv:
-		i := b.message(&b.r.Receives, e, at, done)
-		if e.Started() && !e.Finished() {
-			b.begin(&b.r.Receives, i, number)
+		if p, ok := b.message(b.receives, e, m, how); ok && goesOn {
+			b.goesOn(p, number)
 		}
 	case op == record.OpProbe:
-		if i := b.message(&b.r.Receives, e, at, done); i >= 0 {
-			b.r.Receives[i].Peeks = true
-		}
-		if function.Matched {
+		m.Peeks = true
+		b.message(b.receives, e, m, peeks)
+		if f.matched {
 			b.take(e)
 		}
 	case op == record.OpTest:
-		if function.Matched && e.Hit() {
+		if f.matched && e.Hit() {
 			b.take(e)
 		}
 	default:
-		b.collective(function, e.Comm, e.Peer, at, done, number, e.Started() && !e.Finished())
+		b.collective(f.collectiveFact, e.Comm, e.Peer, m.Done, number, goesOn)
 	}
 }
 
 // take matches a message at a probe; matched finds it when it is received.
 func (b *builder) take(e *record.Logged) {
-	if i := b.message(&b.r.Receives, e, b.call, NotDone); i >= 0 {
-		m := b.r.Receives[i]
-		key := Message{Comm: m.Comm, Peer: m.Peer, Tag: m.Tag}
-		b.probed[key] = append(b.probed[key], i)
+	if p, ok := b.message(b.receives, e, Message{Done: NotDone}, settled); ok && len(b.probed) < mostFlows {
+		key := Message{Comm: p.what.Comm, Peer: p.what.Peer, Tag: p.what.Tag}
+		b.probed[key] = append(b.probed[key], p.message)
 	}
 }
 
-func (b *builder) matched(e *record.Logged, done, number uint32) {
+func (b *builder) matched(e *record.Logged, done uint32, goesOn bool, number uint32) {
 	id, peer := b.peer(e.Comm, e.Peer)
 	key := Message{Comm: id, Peer: peer, Tag: e.Tag}
-	if waiting := b.probed[key]; len(waiting) > 0 {
-		b.probed[key] = waiting[1:]
-		b.r.Receives[waiting[0]].Done = done
-		if e.Started() && !e.Finished() {
-			b.begin(&b.r.Receives, waiting[0], number)
+	here := b.probed[key]
+	if len(here) == 0 {
+		return
+	}
+	if at := here[0]; at >= 0 {
+		if done != NotDone {
+			done = b.call
 		}
+		b.r.Receives[at].Done = done
+		if goesOn {
+			b.goesOn(pending{list: b.receives, message: at, what: b.r.Receives[at], position: noPlace}, number)
+		}
+	}
+	if b.probed[key] = here[1:]; len(here) == 1 {
+		delete(b.probed, key)
 	}
 }
 
 // collective notes an operation that all members of a communicator take part in.
-func (b *builder) collective(f *mpi.Function, comm uint16, root int32, at, done, number uint32, goesOn bool) {
-	if f.Op == record.OpNeighbor {
+func (b *builder) collective(f collectiveFact, comm uint16, root int32, done, number uint32, goesOn bool) {
+	if f.neighbor && b.inside {
 		b.r.Lost.Uncovered++
 	}
-	kind, ok := kinds[f.Waits]
-	if !ok {
+	if f.pattern == None {
 		return
 	}
 	i := b.comm(comm)
 	if i < 0 {
 		return
 	}
-	b.r.Collectives = append(b.r.Collectives, Collective{Comm: uint32(i), Kind: kind, Pattern: PatternOf(f.Pattern), Root: root, At: at, Done: done})
+	c := Collective{Comm: uint32(i), Kind: f.kind, Pattern: f.pattern, Root: root, Done: done, Number: b.made[i]}
+	b.made[i]++
+	p := pending{message: -1, operation: c, visit: b.visit}
+	if b.shown(&b.seen[i]) {
+		c.At = b.keep()
+		if c.Done != NotDone {
+			c.Done = b.call
+		}
+		b.r.Collectives = append(b.r.Collectives, c)
+		p.message = int32(len(b.r.Collectives) - 1)
+	}
 	if goesOn {
-		b.begin(nil, int32(len(b.r.Collectives)-1), number)
+		b.goesOn(p, number)
 	}
 }
 
@@ -290,7 +485,7 @@ const (
 func (b *builder) comm(raw uint16) int {
 	i, ok := b.comms[raw]
 	if ok {
-		if i == notKnown {
+		if i == notKnown && b.inside {
 			b.r.Lost.Uncovered++
 		}
 		return i
@@ -305,6 +500,7 @@ func (b *builder) comm(raw uint16) int {
 	case comms[raw].Size > 1:
 		c := &comms[raw]
 		i = len(b.r.Comms)
+		b.made, b.seen = append(b.made, 0), append(b.seen, 0)
 		b.r.Comms = append(b.r.Comms, Comm{ID: c.ID, Members: slices.Clone(b.p.Members(c)), Size: c.Size, Me: c.Rank})
 	}
 	b.comms[raw] = i
@@ -315,43 +511,92 @@ func (b *builder) comm(raw uint16) int {
 func (b *builder) posted(e *record.Logged) {
 	b.number = max(b.number, e.Number+1)
 	if e.Collective() {
-		b.collective(mpi.Known("", e.Op, 0), e.Comm, e.Peer, b.call, NotDone, e.Number, true)
+		b.collective(collectiveOf(mpi.Known("", e.Op, 0)), e.Comm, e.Peer, NotDone, e.Number, true)
 		return
 	}
-	list := &b.r.Sends
+	l := b.sends
 	if e.Brings() {
-		list = &b.r.Receives
+		l = b.receives
 	}
-	i := b.message(list, e, b.call, NotDone)
-	if i >= 0 {
-		(*list)[i].Buffered, (*list)[i].Synchronous = e.Op == record.OpBsend, e.Op == record.OpSsend
-		(*list)[i].Parts = e.Op == record.OpRequest
+	m := Message{Done: NotDone, Buffered: e.Op == record.OpBsend, Synchronous: e.Op == record.OpSsend, Parts: e.Op == record.OpRequest}
+	if p, ok := b.message(l, e, m, waiting); ok {
+		b.goesOn(p, e.Number)
 	}
-	b.begin(list, i, e.Number)
 }
 
 const gone = -9 // the peer of a message that was cancelled
 
-// finish brings completions to the operations, and leaves out what was never matched.
+// complete brings a completion to its operation.
+func (b *builder) complete(d completion) {
+	of := b.operations[d.op.thread]
+	if of == nil {
+		if d.op.thread != uint32(b.thread) && len(b.elsewhere) < most {
+			b.elsewhere = append(b.elsewhere, d)
+		}
+		return
+	}
+	p := of.take(d.op.number)
+	if p == nil {
+		return
+	}
+	late := p.message < 0 && d.inside && b.view != nil // it was begun before what is replayed
+	if p.list == nil {
+		if late {
+			p.operation.At = b.insert(&p.visit)
+			b.r.Collectives = append(b.r.Collectives, p.operation)
+			p.message = int32(len(b.r.Collectives) - 1)
+		}
+		if p.message >= 0 && d.inside {
+			b.r.Collectives[p.message].Done = d.call
+		}
+		return
+	}
+	m := p.what
+	l := p.list
+	var f *flow
+	switch {
+	case d.cancelled || l == b.receives && d.peer == record.ProcNull:
+		m.Peer = gone
+	case l == b.receives:
+		m.Comm, m.Peer = b.peer(d.comm, d.peer)
+		m.Tag = d.tag
+		f = b.flow(l, rawEnvelope{d.comm, m.Parts, d.peer, d.tag})
+	default:
+		f = l.flowOf(p.position)
+	}
+	if late && m.Peer != gone {
+		m.At = b.insert(&p.visit)
+		p.message = l.add(m)
+	}
+	if p.message >= 0 {
+		at := &(*l.to)[p.message]
+		at.Comm, at.Peer, at.Tag = m.Comm, m.Peer, m.Tag
+		if d.inside && !d.cancelled {
+			at.Done = d.call
+		}
+	}
+	if m.Peer == gone {
+		f = nil
+	}
+	l.settle(p.position, f, p.message)
+}
+
+// finish brings completions to operations of threads that were read later, and leaves out what was never matched.
 func (b *builder) finish() {
-	for _, d := range b.done {
-		s, ok := b.started[d.op]
-		switch {
-		case !ok:
-		case s.list == nil:
-			b.r.Collectives[s.index].Done = d.call
-		case d.cancelled:
-			(*s.list)[s.index].Peer = gone
-		default:
-			m := &(*s.list)[s.index]
-			m.Done = d.call
-			if s.list == &b.r.Receives && m.Peer != gone {
-				m.Comm, m.Peer = b.peer(d.comm, d.peer)
-				m.Tag = d.tag
-				if d.peer == record.ProcNull {
-					m.Peer = gone
-				}
-			}
+	late := b.elsewhere
+	for _, d := range late {
+		if b.operations[d.op.thread] != nil {
+			b.complete(d)
+		}
+	}
+	b.sends.finish()
+	b.receives.finish()
+	if b.unordered {
+		b.reorder()
+	}
+	for i := range b.r.Calls {
+		if b.r.Calls[i].Thread == b.mainThread {
+			b.r.Main++
 		}
 	}
 	b.r.Sends = b.known(b.r.Sends)
@@ -360,12 +605,43 @@ func (b *builder) finish() {
 	}))
 }
 
+// reorder brings calls that were added late to their places, and what belongs to them.
+func (b *builder) reorder() {
+	from := make([]int, len(b.r.Calls))
+	for i := range from {
+		from[i] = i
+	}
+	slices.SortFunc(from, func(x, y int) int { return cmp.Compare(b.orders[x], b.orders[y]) })
+	calls, to := make([]Call, len(from)), make([]uint32, len(from))
+	for i, x := range from {
+		calls[i], to[x] = b.r.Calls[x], uint32(i)
+	}
+	b.r.Calls = calls
+	move := func(at *uint32) {
+		if *at != NotDone {
+			*at = to[*at]
+		}
+	}
+	for _, l := range []*list{b.sends, b.receives} {
+		for i := range *l.to {
+			move(&(*l.to)[i].At)
+			move(&(*l.to)[i].Done)
+		}
+		slices.SortStableFunc(*l.to, func(x, y Message) int { return cmp.Compare(x.At, y.At) })
+	}
+	for i := range b.r.Collectives {
+		move(&b.r.Collectives[i].At)
+		move(&b.r.Collectives[i].Done)
+	}
+	slices.SortStableFunc(b.r.Collectives, func(x, y Collective) int { return cmp.Compare(x.At, y.At) })
+}
+
 func (b *builder) known(list []Message) []Message {
 	kept := list[:0]
 	for _, m := range list {
 		switch {
 		case m.Peer == gone:
-		case m.Peer < 0 || m.Tag < 0:
+		case m.Peer < 0 || m.Tag < 0 || m.Number == noNumber:
 			b.r.Lost.Unmatched++
 		default:
 			kept = append(kept, m)

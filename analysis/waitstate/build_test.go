@@ -27,7 +27,7 @@ func TestPersistentOperations(t *testing.T) {
 	message := Message{Comm: 7, Peer: 1, Tag: 5, Done: NotDone}
 	buffered, received, parts := message, message, message
 	buffered.Buffered, message.Synchronous = true, true
-	message.At, received.At, parts.At = 1, 2, 3
+	message.At, received.At, parts.At, message.Number = 1, 2, 3, 1
 	parts.Parts = true
 	assert.Equal(t, []Message{buffered, message}, r.Sends)
 	assert.Equal(t, []Message{received, parts}, r.Receives)

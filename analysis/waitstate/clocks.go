@@ -22,6 +22,9 @@ type Clock struct {
 
 // Common is a time on rank 0's host.
 func (c *Clock) Common(t int64) int64 {
+	if c.Drift == 0 {
+		return t + c.Ns
+	}
 	return t + c.Ns + int64(math.Round(float64(t-c.At)*float64(c.Drift)/1e9))
 }
 
@@ -73,7 +76,7 @@ func Clocks(processes []*record.Header) []Clock {
 	return clocksOf(all)
 }
 
-// align brings all times to the clock of rank 0's host.
+// align brings all times to the clock of rank 0's host, and reads what has to be read, as much of it as can be replayed.
 func (x *replay) align(table *Table) error {
 	o := out{}
 	s := x.r.Sight
@@ -81,15 +84,24 @@ func (x *replay) align(table *Table) error {
 	o.signed(s.wall)
 	o.offset(s.first)
 	o.offset(s.last)
+	own := extent{begin: x.r.Begin, end: x.r.End, host: s.host}
+	if x.r.unread != nil {
+		own = x.r.unread.extent()
+	}
+	o.extent(own)
 	all, err := collect(x.t, packet{uint32(x.rank), 0, o})
 	if err != nil {
 		return err
 	}
 	slices.SortFunc(all, func(a, b packet) int { return cmp.Compare(a.from, b.from) })
 	var sights []sight
+	var extents []extent
 	for _, p := range all {
 		i := in{data: p.data}
 		sights = append(sights, sight{i.word(), i.signed(), i.offset(), i.offset()})
+		e := i.extent()
+		e.host = sights[len(sights)-1].host
+		extents = append(extents, e)
 	}
 	var answers []packet
 	if x.rank == 0 {
@@ -97,12 +109,19 @@ func (x *replay) align(table *Table) error {
 		if len(clocks) > 1 {
 			table.Clocks = clocks
 		}
+		of := make([]Clock, len(all))
+		for i := range all {
+			of[i] = clocks[slices.IndexFunc(clocks, func(c Clock) bool { return c.Host == sights[i].host })]
+			extents[i].begin, extents[i].end = of[i].Common(extents[i].begin), of[i].Common(extents[i].end)
+		}
+		v, span := planned(extents)
 		for i, p := range all {
-			c := clocks[slices.IndexFunc(clocks, func(c Clock) bool { return c.Host == sights[i].host })]
 			answer := out{}
-			answer.signed(c.Ns)
-			answer.signed(c.At)
-			answer.signed(c.Drift)
+			answer.signed(of[i].Ns)
+			answer.signed(of[i].At)
+			answer.signed(of[i].Drift)
+			answer.number(uint64(span))
+			answer.view(v)
 			answers = append(answers, packet{0, p.from, answer})
 		}
 	}
@@ -112,6 +131,18 @@ func (x *replay) align(table *Table) error {
 	for _, p := range answers {
 		i := in{data: p.data}
 		c := Clock{Ns: i.signed(), At: i.signed(), Drift: i.signed()}
+		span, v := i.number(), i.view()
+		if i.bad {
+			return errDamaged
+		}
+		if v != nil {
+			x.looked, x.span = uint64(v.length()), span
+		}
+		if x.r.unread != nil {
+			x.r = x.r.unread.read(c, v)
+			x.found = make([]uint32, len(x.r.Calls))
+			continue
+		}
 		if c.Ns == 0 && c.Drift == 0 {
 			continue
 		}
@@ -122,6 +153,24 @@ func (x *replay) align(table *Table) error {
 		}
 	}
 	return nil
+}
+
+func (o *out) extent(e extent) {
+	o.number(e.events)
+	o.signed(e.begin)
+	o.signed(e.end)
+	for _, word := range e.cpus {
+		o.number(word)
+	}
+}
+
+// extent is one of a host that is not said here.
+func (i *in) extent() extent {
+	e := extent{events: i.number(), begin: i.signed(), end: i.signed()}
+	for k := range e.cpus {
+		e.cpus[k] = i.number()
+	}
+	return e
 }
 
 func (o *out) offset(x record.Offset) {

@@ -9,11 +9,29 @@ import (
 // Find is what a process does at the end: it replays its logs together with all other ranks. Rank 0 gets what all
 // have found, also where an error has ended the second replay, with cores.
 func Find(p *record.Process, logs map[int]Log, t Transport) (Table, error) {
-	r, err := FromProcess(p, logs)
-	if err != nil { // the others count on this rank
-		r = &Rank{Sight: sightOf(p.Header()), Lost: Lost{Ended: 1}}
+	return find(&Rank{Sight: sightOf(p.Header()), unread: &unread{p, logs}}, t)
+}
+
+// unread is what a rank has logged. How much of it is read is known when all ranks have said how much there is.
+type unread struct {
+	p    *record.Process
+	logs map[int]Log
+}
+
+func (u *unread) extent() extent {
+	e := extentOf(u.p, Clock{})
+	for _, log := range u.logs {
+		e.events += log.Events()
 	}
-	return find(r, t)
+	return e
+}
+
+func (u *unread) read(common Clock, v view) *Rank {
+	r, err := read(u.p, u.logs, common, v)
+	if err != nil { // the others count on this rank
+		r = &Rank{Sight: sightOf(u.p.Header()), Lost: Lost{Ended: 1}}
+	}
+	return r
 }
 
 func find(r *Rank, t Transport) (Table, error) {
@@ -26,12 +44,17 @@ func find(r *Rank, t Transport) (Table, error) {
 	if err != nil {
 		return Table{}, err
 	}
+	if t.Rank() == 0 {
+		all.Looked, all.Span = x.looked, x.span
+	}
+	all.scale(x.looked, x.span)
 	cored, err := x.withCores()
 	if err != nil || cored == nil {
 		return all, err
 	}
 	second, err := gather(t, Table{Cored: cored}, top)
 	all.Cored = second.Cored
+	(&Table{Cored: all.Cored}).scale(x.looked, x.span)
 	return all, err
 }
 
@@ -139,7 +162,7 @@ func (t *Table) decode(data []byte, whole bool) error {
 }
 
 func (t *Table) numbers() []*uint64 {
-	return append([]*uint64{&t.Ranks, &t.Events, &t.Bytes, &t.Length, &t.Useful, &t.Explained, &t.Ideal, &t.Replayed}, t.Lost.Fields()...)
+	return append([]*uint64{&t.Ranks, &t.Events, &t.Bytes, &t.Length, &t.Useful, &t.Explained, &t.Ideal, &t.Replayed, &t.Looked, &t.Span}, t.Lost.Fields()...)
 }
 
 func (o *out) ranks(list []stat.Ranked) {

@@ -94,20 +94,17 @@ func (x *replay) items(most int) []item {
 		last = list[most-1].call
 	}
 	x.depends = nil
-	counts := map[uint32]int{}
 	operations := make([]item, 0, min(len(x.r.Collectives), 2*most))
 	for i := range x.r.Collectives {
 		o := &x.r.Collectives[i]
 		c := &x.r.Comms[o.Comm]
-		ordinal := counts[o.Comm]
-		counts[o.Comm]++
-		if ordinal >= x.usable[c.ID] || int(o.At) >= x.r.Main || o.At > last {
+		if !among(x.usable[c.ID], o.Number) || int(o.At) >= x.r.Main || o.At > last {
 			continue
 		}
 		if len(operations) > 2*most { // operations are in order: what comes is later than most of these
 			break
 		}
-		one := item{call: o.At, arrive: true, busy: x.busy[o.At], by: -1, comm: c.ID, ordinal: uint32(ordinal), kind: o.Kind,
+		one := item{call: o.At, arrive: true, busy: x.busy[o.At], by: -1, comm: c.ID, ordinal: o.Number, kind: o.Kind,
 			me: uint32(c.Me), size: c.Size, root: o.Root == c.Me}
 		operations = append(operations, one)
 		if o.Done != NotDone && int(o.Done) < x.r.Main {

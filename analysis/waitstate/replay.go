@@ -82,11 +82,13 @@ type replay struct {
 
 	busy     []int64 // see spendings
 	depends  []dependence
-	more     bool               // calls that depend on others than rank 0 can take
-	begin    int64              // of the first rank
+	more     bool   // calls that depend on others than rank 0 can take
+	begin    int64  // of the first rank
+	looked   uint64 // see Table
+	span     uint64
 	asked    []asked            // receives that were matched
 	partners []int32            // ranks that messages went to or came from
-	usable   map[uint64]int     // by communicator: how many operations all members have logged
+	usable   map[uint64][]span  // by communicator: operations that all members have logged
 	steps    map[int32][]step   // by partner: when it and this rank were in step
 	together map[uint64]*common // by communicator
 
@@ -98,6 +100,8 @@ type replay struct {
 	windows [windows]window
 	next    int    // that is given away
 	tallied uint64 // calls, in all windows
+	paired  []pair // see pairs
+	alone   []int32
 }
 
 // asked is when a receive was posted, and when its message was sent.
@@ -149,12 +153,12 @@ func worldRank(members []record.Run, rank int32) int32 {
 	return -1
 }
 
-// meet lets every rank know who has something to match with it, and how many operations of each communicator
+// meet lets every rank know who has something to match with it, and which operations of each communicator
 // all its members have logged; the member of rank 0 counts.
 func (x *replay) meet() error {
-	counts := make([]int, len(x.r.Comms))
+	numbers := make([][]uint32, len(x.r.Comms))
 	for _, c := range x.r.Collectives {
-		counts[c.Comm]++
+		numbers[c.Comm] = append(numbers[c.Comm], c.Number)
 	}
 	told := map[int32]*out{}
 	tell := func(to int32) *out {
@@ -172,10 +176,10 @@ func (x *replay) meet() error {
 	}
 	sizes := map[uint64]int{}
 	for i, c := range x.r.Comms {
-		if leader := worldRank(c.Members, 0); counts[i] > 0 && leader >= 0 && int(leader) < x.t.Ranks() {
+		if leader := worldRank(c.Members, 0); len(numbers[i]) > 0 && leader >= 0 && int(leader) < x.t.Ranks() {
 			o := tell(leader)
 			o.word(c.ID)
-			o.number(uint64(counts[i]))
+			o.spans(spansOf(numbers[i]))
 			sizes[c.ID] = int(c.Size)
 		}
 	}
@@ -183,7 +187,10 @@ func (x *replay) meet() error {
 	if err != nil {
 		return err
 	}
-	type report struct{ members, least int }
+	type report struct {
+		members int
+		common  []span
+	}
 	reports := map[uint64]*report{}
 	partners := map[int32]bool{}
 	for p := range told {
@@ -192,12 +199,12 @@ func (x *replay) meet() error {
 	for _, p := range arrived {
 		partners[int32(p.from)] = true
 		for i := (in{data: p.data}); len(i.data) > 0; {
-			id, n := i.word(), int(i.number())
+			id, own := i.word(), i.spans()
 			if reports[id] == nil {
-				reports[id] = &report{0, n}
+				reports[id] = &report{0, own}
 			}
 			reports[id].members++
-			reports[id].least = min(reports[id].least, n)
+			reports[id].common = both(reports[id].common, own)
 		}
 	}
 	// A leader answers those that reported. It is a member, so it knows the size if it took part itself.
@@ -205,30 +212,36 @@ func (x *replay) meet() error {
 	for _, p := range arrived {
 		for i := (in{data: p.data}); len(i.data) > 0; {
 			id := i.word()
-			i.number()
-			n := reports[id].least
+			i.spans()
+			common := reports[id].common
 			if reports[id].members != sizes[id] {
-				n = 0
+				common = nil
 			}
 			if answers[int32(p.from)] == nil {
 				answers[int32(p.from)] = &out{}
 			}
 			answers[int32(p.from)].word(id)
-			answers[int32(p.from)].number(uint64(n))
+			answers[int32(p.from)].spans(common)
 		}
 	}
 	if arrived, err = x.deliver(answers); err != nil {
 		return err
 	}
-	x.usable = map[uint64]int{}
+	x.usable = map[uint64][]span{}
 	for _, p := range arrived {
 		for i := (in{data: p.data}); len(i.data) > 0; {
 			id := i.word()
-			x.usable[id] = int(i.number())
+			x.usable[id] = i.spans()
 		}
 	}
 	for i, c := range x.r.Comms {
-		x.r.Lost.Uncovered += uint64(counts[i] - min(counts[i], x.usable[c.ID]))
+		covered := uint64(0)
+		for _, s := range x.usable[c.ID] {
+			covered += uint64(s.to - s.from)
+		}
+		if x.span == 0 { // otherwise some are missing at the edges of what is replayed
+			x.r.Lost.Uncovered += uint64(len(numbers[i])) - covered
+		}
 	}
 	delete(partners, x.rank)
 	x.partners = slices.Sorted(maps.Keys(partners))
@@ -254,6 +267,7 @@ func (m *Message) envelope() envelope { return envelope{m.Comm, m.Tag, m.Parts} 
 
 // half is what the other rank has to know of one end of a message.
 type half struct {
+	number     uint32
 	at, done   uint32 // calls
 	start      int64  // of at
 	busy       int64  // before it
@@ -344,10 +358,12 @@ func (x *replay) encode(o *out, list []Message, which []int32) {
 		o.flag(concurrent)
 		o.number(uint64(len(mine)))
 		var last, busy int64
-		var at uint32
+		var at, number uint32
 		for _, i := range mine {
 			m := &list[i]
 			c := &x.r.Calls[m.At]
+			o.number(uint64(m.Number - number))
+			number = m.Number
 			o.signed(c.Start - last)
 			o.signed(int64(m.At) - int64(at))
 			o.signed(x.busy[m.At] - busy)
@@ -380,9 +396,10 @@ func decode(i *in) map[envelope][]half {
 		e := envelope{i.word(), int32(i.signed()), i.flag()}
 		concurrent, halves := i.flag(), by[e]
 		var last, busy int64
-		var at uint32
+		var at, number uint32
 		for k := i.count(); k > 0; k-- {
-			h := half{done: NotDone, concurrent: concurrent}
+			number += uint32(i.number())
+			h := half{number: number, done: NotDone, concurrent: concurrent}
 			last += i.signed()
 			at += uint32(i.signed())
 			busy += i.signed()
@@ -411,15 +428,14 @@ func (x *replay) match(p int32, mine [2][]int32, theirSends, theirReceives map[e
 	r := x.r
 	keys, own := streams(r.Sends, mine[0])
 	for _, e := range keys {
-		theirs := theirReceives[e]
-		n := min(len(own[e]), len(theirs))
-		r.Lost.Unmatched += uint64(len(own[e]) - n)
-		if x.concurrent(r.Sends, own[e]) || n > 0 && theirs[0].concurrent {
-			r.Lost.Ambiguous += uint64(n)
+		pairs, alone := x.pairs(r.Sends, own[e], theirReceives[e])
+		r.Lost.Unmatched += uint64(len(alone))
+		if len(pairs) > 0 && (x.concurrent(r.Sends, own[e]) || pairs[0].half.concurrent) {
+			r.Lost.Ambiguous += uint64(len(pairs))
 			continue
 		}
-		for k, i := range own[e][:n] {
-			m, h := &r.Sends[i], &theirs[k]
+		for _, pair := range pairs {
+			m, h := &r.Sends[pair.mine], pair.half
 			start := r.Calls[m.At].Start
 			if h.done != NotDone && start > h.from && start <= h.to {
 				x.inStep(p, m.At, h.done) // it waited for this send
@@ -439,19 +455,18 @@ func (x *replay) match(p int32, mine [2][]int32, theirSends, theirReceives map[e
 	}
 	keys, own = streams(r.Receives, mine[1])
 	for _, e := range keys {
-		theirs := theirSends[e]
-		n := min(len(own[e]), len(theirs))
-		for _, i := range own[e][n:] {
+		pairs, alone := x.pairs(r.Receives, own[e], theirSends[e])
+		for _, i := range alone {
 			if r.Receives[i].Done != NotDone { // what was cancelled and never completed is no message
 				r.Lost.Unmatched++
 			}
 		}
-		if x.concurrent(r.Receives, own[e]) || n > 0 && theirs[0].concurrent {
-			r.Lost.Ambiguous += uint64(n)
+		if len(pairs) > 0 && (x.concurrent(r.Receives, own[e]) || pairs[0].half.concurrent) {
+			r.Lost.Ambiguous += uint64(len(pairs))
 			continue
 		}
-		for k, i := range own[e][:n] {
-			m, h := &r.Receives[i], &theirs[k]
+		for _, pair := range pairs {
+			m, h := &r.Receives[pair.mine], pair.half
 			x.late(m, h, p)
 			x.depend(m.Done, p, h)
 			start := r.Calls[m.At].Start
@@ -462,18 +477,41 @@ func (x *replay) match(p int32, mine [2][]int32, theirSends, theirReceives map[e
 		}
 	}
 	// A probe waits for the message that the next receive of its envelope takes.
-	taken := map[envelope]int{}
 	for _, i := range mine[1] {
 		m := &r.Receives[i]
-		e := m.envelope()
 		if !m.Peeks {
-			taken[e]++
-		} else if theirs := theirSends[e]; taken[e] < len(theirs) {
-			h := &theirs[taken[e]]
-			x.late(m, h, p)
-			x.depend(m.Done, p, h)
+			continue
+		}
+		theirs := theirSends[m.envelope()]
+		if k, ok := slices.BinarySearchFunc(theirs, m.Number, func(h half, n uint32) int { return cmp.Compare(h.number, n) }); ok {
+			x.late(m, &theirs[k], p)
+			x.depend(m.Done, p, &theirs[k])
 		}
 	}
+}
+
+type pair struct {
+	mine int32
+	half *half
+}
+
+// pairs are the messages of an envelope of which both halves are known; alone are those of which the other one is missing,
+// and not because it lies where nothing is replayed. Both are good until the next call.
+func (x *replay) pairs(list []Message, own []int32, theirs []half) (pairs []pair, alone []int32) {
+	pairs, alone = x.paired[:0], x.alone[:0]
+	for _, i := range own {
+		n := list[i].Number
+		for len(theirs) > 0 && theirs[0].number < n {
+			theirs = theirs[1:]
+		}
+		if len(theirs) > 0 && theirs[0].number == n {
+			pairs = append(pairs, pair{i, &theirs[0]})
+		} else if x.span == 0 {
+			alone = append(alone, i)
+		}
+	}
+	x.paired, x.alone = pairs, alone
+	return pairs, alone
 }
 
 func (x *replay) concurrent(list []Message, which []int32) bool {
@@ -551,19 +589,21 @@ func (x *replay) collectives() error {
 	operations := make([][]int32, len(x.r.Comms))
 	for i := range x.r.Collectives {
 		c := &x.r.Collectives[i]
-		operations[c.Comm] = append(operations[c.Comm], int32(i))
+		if among(x.usable[x.r.Comms[c.Comm].ID], c.Number) {
+			operations[c.Comm] = append(operations[c.Comm], int32(i))
+		}
 	}
 	order := []int{}
 	for i, c := range x.r.Comms {
-		if x.usable[c.ID] > 0 && c.Size > 1 {
+		if len(operations[i]) > 0 && c.Size > 1 {
 			order = append(order, i)
 		}
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(x.r.Comms[a].ID, x.r.Comms[b].ID) })
 	for _, i := range order {
-		list := operations[i][:x.usable[x.r.Comms[i].ID]]
+		list := operations[i]
 		for first := 0; first < len(list); first += batch {
-			if err := x.collective(&x.r.Comms[i], list[first:min(len(list), first+batch)], first); err != nil {
+			if err := x.collective(&x.r.Comms[i], list[first:min(len(list), first+batch)]); err != nil {
 				return err
 			}
 		}
@@ -573,7 +613,7 @@ func (x *replay) collectives() error {
 
 // collective finds the last to enter for a batch of operations. Up a binomial tree goes the last to enter
 // below; down goes the last of all, or, for a Prefix, the last of the lower ranks.
-func (x *replay) collective(c *Comm, list []int32, first int) error {
+func (x *replay) collective(c *Comm, list []int32) error {
 	own := make([]entry, len(list))
 	for i, at := range list {
 		o := &x.r.Collectives[at]
@@ -657,7 +697,7 @@ func (x *replay) collective(c *Comm, list []int32, first int) error {
 			}
 		}
 		if o.Kind == AllToAll && o.Done != NotDone && int(o.Done) < x.r.Main {
-			together.ordinal = append(together.ordinal, uint32(first+i))
+			together.ordinal = append(together.ordinal, o.Number)
 			together.done = append(together.done, o.Done)
 		}
 	}

@@ -77,6 +77,7 @@ type Message struct {
 	Comm        uint64 // id
 	Peer        int32  // rank in MPI_COMM_WORLD
 	Tag         int32
+	Number      uint32 // among those of its envelope, from 0; of a probe that of the next one
 	At          uint32 // call that sent, or posted the receive; of a matched receive the probe that matched
 	Done        uint32 // call that waited for completion, or NotDone
 	Buffered    bool   // the send does not depend on the receiver
@@ -100,7 +101,8 @@ type Collective struct {
 	Comm    uint32 // index into Rank.Comms
 	Kind    Kind
 	Pattern Pattern
-	Root    int32 // rank in the communicator
+	Root    int32  // rank in the communicator
+	Number  uint32 // on the communicator, from 0
 	At      uint32
 	Done    uint32
 }
@@ -128,6 +130,8 @@ type Rank struct {
 	Events      uint64 // logged
 	Bytes       uint64 // that they take
 	Lost        Lost
+
+	unread *unread // what has to be read before anything can be replayed; or nil
 }
 
 // Lost is what limits the findings.
@@ -192,9 +196,12 @@ type Table struct {
 	Explained uint64 // ranks whose Delays, and part in Critical, are known
 	// Of the time Replayed, Ideal would be left on a network on which messages take no time, ns; rank 0's.
 	Ideal, Replayed uint64
-	Clocks          []Clock // of the hosts, rank 0's first; rank 0's, and none if there is one host only
-	Lost            Lost
-	Cored           *Cored // nil where ranks had cores
+	// Only so much of a span of time was replayed, ns, evenly over the run, and what was found there is multiplied; rank 0's,
+	// and 0 where everything was.
+	Looked, Span uint64
+	Clocks       []Clock // of the hosts, rank 0's first; rank 0's, and none if there is one host only
+	Lost         Lost
+	Cored        *Cored // nil where ranks had cores
 }
 
 // MostPairs bounds Pairs; those that waited longest are kept.
@@ -203,7 +210,7 @@ const MostPairs = 16384
 // Merge adds the findings of other ranks. top is how many ranks each row keeps.
 func Merge(a, b Table, top int) Table {
 	m := Table{Ranks: a.Ranks + b.Ranks, Events: a.Events + b.Events, Bytes: a.Bytes + b.Bytes, Length: a.Length + b.Length,
-		Useful: a.Useful + b.Useful, Explained: a.Explained + b.Explained, Ideal: a.Ideal + b.Ideal, Replayed: a.Replayed + b.Replayed, Lost: a.Lost}
+		Useful: a.Useful + b.Useful, Explained: a.Explained + b.Explained, Ideal: a.Ideal + b.Ideal, Replayed: a.Replayed + b.Replayed, Looked: a.Looked + b.Looked, Span: a.Span + b.Span, Lost: a.Lost}
 	m.Clocks = append(slices.Clone(a.Clocks), b.Clocks...) // one of them is empty
 	theirs := b.Lost
 	for i, x := range m.Lost.Fields() {

@@ -41,6 +41,7 @@ func replayAll(t require.TestingT, ranks []*Rank) Table {
 	tables, errs := make([]Table, len(ranks)), make([]error, len(ranks))
 	var all sync.WaitGroup
 	for i, r := range ranks {
+		r.number()
 		all.Add(1)
 		go func() {
 			defer all.Done()
@@ -287,6 +288,30 @@ func (w *world) finish() {
 	w.collective(0, AllToAll, 0)
 	for rank, r := range w.ranks {
 		r.End = w.now[rank]
+	}
+}
+
+// number gives messages and operations their numbers, as reading them from a log does.
+func (r *Rank) number() {
+	for _, list := range [][]Message{r.Sends, r.Receives} {
+		counts := map[any]uint32{}
+		for i := range list {
+			m := &list[i]
+			key := struct {
+				envelope
+				peer int32
+			}{m.envelope(), m.Peer}
+			m.Number = counts[key]
+			if !m.Peeks {
+				counts[key]++
+			}
+		}
+	}
+	counts := map[uint32]uint32{}
+	for i := range r.Collectives {
+		c := &r.Collectives[i]
+		c.Number = counts[c.Comm]
+		counts[c.Comm]++
 	}
 }
 
@@ -734,6 +759,9 @@ func TestMoments(t *testing.T) {
 	w.compute(1, 2, 7)
 	w.compute(2, 5, 7)
 	w.finish()
+	for _, r := range w.ranks {
+		r.number()
+	}
 	table, err := FindAll(slices.Clone(w.ranks))
 	require.NoError(t, err)
 	moments, err := FindMoments(w.ranks)

@@ -97,7 +97,10 @@ func storeSides(directory string) error {
 				r.Compute((20_000 - 50*i) * 1000)
 			})
 			path := filepath.Join(directory, side.name, strconv.FormatUint(i, 10))
-			if err := errors.Join(os.MkdirAll(path, 0o777), r.Write(path, "")); err != nil {
+			if err := os.MkdirAll(path, 0o777); err != nil {
+				return err
+			}
+			if err := r.Write(analysistest.In(path), ""); err != nil {
 				return err
 			}
 		}
