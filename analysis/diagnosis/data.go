@@ -30,6 +30,7 @@ type data struct {
 	of       *data   // the whole run, if this is a phase of it: shares are of its time
 	partial  bool    // totals of ranks are not known
 	ids      map[string]int
+	costs    map[string]run.CallCost
 	paths    *run.Paths
 }
 

@@ -26,9 +26,9 @@ func Conclude(r *run.Run) {
 	result, models, err := conclude(r)
 	if err != nil {
 		r.NotSeen = append(r.NotSeen, run.Note{ID: "diagnosis-failed", Text: "the diagnosis failed: " + err.Error()})
-		result, models = &Result{Findings: []run.Finding{}}, []run.Model{}
+		result, models = &Result{Findings: []run.Finding{}, MayBe: []run.Finding{}}, []run.Model{}
 	}
-	r.Findings, r.Models, r.Deeper = result.Findings, models, []run.Note{}
+	r.Findings, r.MayBe, r.Models, r.Deeper = result.Findings, slices.Concat(result.MayBe), models, []run.Note{} // nil if there is none
 	for _, q := range result.Requests {
 		r.Deeper = append(r.Deeper, run.Note{ID: q.Measurement, Text: q.Text, Count: uint64(len(q.For))})
 	}
@@ -67,7 +67,7 @@ const general = "general"
 // Diagnose applies pieces of knowledge to a run; events is its sequence of events, if that is known. The error says
 // that they contradict themselves.
 func Diagnose(r *run.Run, events Events, pieces ...Piece) (*Result, error) {
-	out := &Result{Program: r.Program, Ranks: r.Ranks, Looks: []Likeness{}, Phases: []*Phase{}, Findings: []run.Finding{}, Requests: []Request{}}
+	out := &Result{Program: r.Program, Ranks: r.Ranks, Looks: []Likeness{}, Phases: []*Phase{}, Findings: []run.Finding{}, MayBe: []run.Finding{}, Requests: []Request{}}
 	r = r.Replayed()
 	d := newData(r)
 	d.events = events
@@ -90,8 +90,10 @@ func Diagnose(r *run.Run, events Events, pieces ...Piece) (*Result, error) {
 		if cored != r && p.Phase == nil && p.Name != general {
 			about = newData(cored)
 			about.events = events
-			if seen, err := apply(about, p.Knowledge, nil); err == nil && len(seen.findings()) > 0 {
-				g, seen.cored = seen, cored
+			if seen, err := apply(about, p.Knowledge, nil); err == nil {
+				if sure, _ := seen.findings(); len(sure) > 0 {
+					g, seen.cored = seen, cored
+				}
 			}
 		}
 		g.phase = p.Phase
@@ -107,23 +109,31 @@ func Diagnose(r *run.Run, events Events, pieces ...Piece) (*Result, error) {
 	}
 	for _, g := range made {
 		out.Models = append(out.Models, g.applied(judges))
-		for _, f := range g.findings() {
-			if judges.of(f.ID, f.Node) == "" {
-				if g.cored != nil {
-					span := seconds(cored.WallNs)
-					f.Evidence = append(f.Evidence, run.Evidence{Metric: "span-with-cores", Value: span, Unit: "s",
-						Text: fmt.Sprintf("with a core for each rank the run would take %s at least: shares are of that", words.Duration(span))})
-				}
-				if r.AsWithCores || g.cored != nil {
-					highest := map[bool]string{true: "low", false: "medium"}[r.Efficiency.CoreAvailability < hardlyCores]
-					f.Confidence = confidences[max(0, min(slices.Index(confidences, f.Confidence), slices.Index(confidences, highest)))]
-				}
+		sure, doubtful := g.findings()
+		for k, f := range append(sure, doubtful...) {
+			if judges.of(f.ID, f.Node) != "" {
+				continue
+			}
+			if g.cored != nil {
+				span := seconds(cored.WallNs)
+				f.Evidence = append(f.Evidence, run.Evidence{Metric: "span-with-cores", Value: span, Unit: "s",
+					Text: fmt.Sprintf("with a core for each rank the run would take %s at least: shares are of that", words.Duration(span))})
+			}
+			if r.AsWithCores || g.cored != nil {
+				highest := map[bool]string{true: "low", false: "medium"}[r.Efficiency.CoreAvailability < hardlyCores]
+				f.Confidence = confidences[max(0, min(slices.Index(confidences, f.Confidence), slices.Index(confidences, highest)))]
+			}
+			if k < len(sure) {
 				out.Findings = append(out.Findings, f)
+			} else {
+				out.MayBe = append(out.MayBe, f)
 			}
 		}
 		out.Requests = append(out.Requests, g.requests()...)
 	}
-	slices.SortStableFunc(out.Findings, func(a, b run.Finding) int { return cmp.Compare(b.Share, a.Share) })
+	byShare := func(a, b run.Finding) int { return cmp.Compare(b.Share, a.Share) }
+	slices.SortStableFunc(out.Findings, byShare)
+	slices.SortStableFunc(out.MayBe, byShare)
 	return out, nil
 }
 
@@ -154,7 +164,7 @@ func (list judges) of(fact, node string) string {
 func (g *Diagnosis) decided() bool {
 	open := false
 	for f, x := range g.ground.Facts {
-		if x.Factor && g.truths[f] == inference.True {
+		if x.Factor && g.truths[f] == inference.True && !g.doubtful(f) {
 			return true
 		}
 		open = open || g.truths[f] == inference.True && g.seconds(f) >= x.Scope.Model.Threshold("least").Value*g.core

@@ -50,6 +50,13 @@ func total(pick func(n *node) float64) function {
 	return of(func(e *evaluator, s selection) (any, error) { return e.sum(s, pick) })
 }
 
+// aside makes a function of what calls take beside waiting.
+func aside(pick func(d *data, n *node) float64) function {
+	return of(func(e *evaluator, s selection) (any, error) {
+		return e.sum(s, func(n *node) float64 { return pick(e.data, n) })
+	})
+}
+
 // extreme makes a function of the shortest or longest call.
 func extreme(pick func(s *run.Stat) uint64, better func(a, b uint64) bool) function {
 	return of(func(e *evaluator, s selection) (any, error) {
@@ -121,9 +128,11 @@ func init() {
 			}
 			return e.chosen(v, s.roles)
 		}),
-		"slowest": of(slowest),
-		"stalled": total(func(n *node) float64 { return seconds(n.Blocked) }),
-		"calls":   of(func(e *evaluator, s selection) (any, error) { return e.sum(e.countable(s), calls) }),
+		"slowest":   of(slowest),
+		"own_time":  aside(ownTime),
+		"sure_time": aside(sureTime),
+		"stalled":   total(func(n *node) float64 { return seconds(n.Blocked) }),
+		"calls":     of(func(e *evaluator, s selection) (any, error) { return e.sum(e.countable(s), calls) }),
 		"calls_each": of(func(e *evaluator, s selection) (any, error) {
 			v, err := e.vector("calls", e.countable(s), func(_ *node, r run.RankTime) float64 { return float64(r.Calls) })
 			if err != nil {
@@ -207,6 +216,16 @@ func init() {
 			}
 			return onward / (onward + back), nil
 		},
+		"turns": func(e *evaluator, _ []any) (any, error) {
+			if e.graph == nil {
+				return nil, missing{"peers"}
+			}
+			most := uint64(0)
+			for _, p := range e.r.Peers {
+				most = max(most, p.Turns)
+			}
+			return float64(most), nil
+		},
 		"returned":    ofGraph((*structure.Graph).Returned),
 		"mutual":      ofGraph((*structure.Graph).Mutual),
 		"star":        ofGraph(func(g *structure.Graph) float64 { messages, _ := g.Star(); return messages }),
@@ -230,6 +249,9 @@ func init() {
 		"wait_ranks":   ofWaits((*waits).waiters),
 		"late_ranks":   ofWaits((*waits).latecomers),
 		"latecomers":   ofWaits((*waits).latecomersInWords),
+		"chance":       func(e *evaluator, args []any) (any, error) { return e.chance(args[0].(rankSet)), nil },
+		"unknown_wait": func(e *evaluator, _ []any) (any, error) { return e.unknownWaiting(), nil },
+		"late_call":    ofWaits((*waits).lateCall),
 		"delay_time":   ofDelay(func(d *run.DelaySite) float64 { return seconds(d.Direct + d.Passed) }),
 		"delay_passed": ofDelay(func(d *run.DelaySite) float64 { return seconds(d.Passed) }),
 		"delay_place":  ofDelay(func(d *run.DelaySite) string { return d.Where }),
@@ -250,6 +272,14 @@ func init() {
 		"ramp": func(_ *evaluator, args []any) (any, error) {
 			x, low, high := knowledge.Float(args[0]), knowledge.Float(args[1]), knowledge.Float(args[2])
 			return min(1, max(0, (x-low)/(high-low))), nil
+		},
+		"front_time": func(_ *evaluator, args []any) (any, error) {
+			work, messages, depth, block := knowledge.Float(args[0]), knowledge.Float(args[1]), knowledge.Float(args[2]), knowledge.Float(args[3])
+			return (work/block + depth - 1) * (block + messages), nil
+		},
+		"best_block": func(_ *evaluator, args []any) (any, error) {
+			work, messages, depth := knowledge.Float(args[0]), knowledge.Float(args[1]), knowledge.Float(args[2])
+			return min(work, math.Sqrt(work*messages/max(depth-1, 0))), nil
 		},
 		"instances":  ofEvent(func(x *Occurrences) any { return float64(x.Count) }),
 		"duration":   ofEvent(func(x *Occurrences) any { return seconds(x.Duration) }),

@@ -184,8 +184,8 @@ func (g *Diagnosis) withEvidence(r knowledge.GroundRule) rule {
 		}
 	}
 	if f := g.ground.Facts[r.Then]; f.Factor {
-		see(evidence{cost: r.Then + 1, than: "least"}, f.Cost)
-		see(evidence{cost: r.Then + 1, than: "moment"}, f.Cost)
+		see(evidence{cost: r.Then + 1, than: "least"}, f.Costs()...)
+		see(evidence{cost: r.Then + 1, than: "moment"}, f.Costs()...)
 	}
 	return x
 }
@@ -275,11 +275,30 @@ func (g *Diagnosis) largest(e *evaluator, x *evidence) (s sight) {
 
 func (g *Diagnosis) truth(f int) inference.Truth { return g.truths[f] }
 
-// cost is what a fact costs, in seconds.
+// cost is what a fact costs, in seconds: what is attributed to it, and no more than its bound.
 func (g *Diagnosis) cost(f int) (float64, error) {
 	x := &g.ground.Facts[f]
 	if x.Cost == nil {
 		return 0, nil
 	}
-	return g.evaluators[x.Scope].number(x.Cost, g.bound[f])
+	e := g.evaluators[x.Scope]
+	cost, err := e.number(x.Cost, g.bound[f])
+	if x.Bound != nil && err == nil {
+		var most float64
+		if most, err = e.number(x.Bound, g.bound[f]); most < cost {
+			cost = most
+		}
+	}
+	return cost, err
+}
+
+// surely is what a fact costs at least.
+func (g *Diagnosis) surely(f int) float64 {
+	cost := g.seconds(f)
+	if x := &g.ground.Facts[f]; x.Surely != nil {
+		if least, err := g.evaluators[x.Scope].number(x.Surely, g.bound[f]); err == nil && least < cost {
+			return max(least, 0)
+		}
+	}
+	return cost
 }

@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"marple/analysis/callgraph"
 	"marple/analysis/inference"
 	"marple/analysis/knowledge"
 	"marple/analysis/run"
+	"marple/analysis/words"
 )
 
 // Result is what a diagnosis found, in the form of `marple diagnose --format json`. Shares are of core time, from
@@ -24,6 +26,7 @@ type Result struct {
 	// Models are the pieces of knowledge that were applied: the general one, then those of the program's design.
 	Models   []Applied     `json:"models"`
 	Findings []run.Finding `json:"findings"`
+	MayBe    []run.Finding `json:"may_be"` // what would be a finding, but may as well be nothing
 	// Requests are the measurements that would take the diagnosis further.
 	Requests []Request `json:"to_go_deeper"`
 }
@@ -334,23 +337,28 @@ func (g *Diagnosis) place(f int) (text, id string) {
 	return g.where(i), g.nodes[i].ID
 }
 
-// findings are the factors that hold, the most expensive first.
-func (g *Diagnosis) findings() []run.Finding {
-	list := []run.Finding{}
+// findings are the factors that hold, the most expensive first; doubtful ones by themselves.
+func (g *Diagnosis) findings() (list, doubtful []run.Finding) {
 	for f := range g.ground.Facts {
-		if g.ground.Facts[f].Factor && g.truths[f] == inference.True {
+		switch {
+		case !g.ground.Facts[f].Factor || g.truths[f] != inference.True:
+		case g.doubtful(f):
+			doubtful = append(doubtful, g.finding(f))
+		default:
 			list = append(list, g.finding(f))
 		}
 	}
-	slices.SortStableFunc(list, func(a, b run.Finding) int { return cmp.Compare(b.Share, a.Share) })
-	return list
+	byShare := func(a, b run.Finding) int { return cmp.Compare(b.Share, a.Share) }
+	slices.SortStableFunc(list, byShare)
+	slices.SortStableFunc(doubtful, byShare)
+	return list, doubtful
 }
 
 func (g *Diagnosis) finding(f int) run.Finding {
 	x := &g.ground.Facts[f]
 	e := g.evaluators[x.Scope]
 	lost := g.seconds(f)
-	out := run.Finding{ID: g.full(f), Title: g.title(f), Seconds: lost, Share: g.share(lost),
+	out := run.Finding{ID: g.full(f), Title: g.title(f), Seconds: lost, Share: g.share(lost), Low: g.share(g.surely(f)),
 		Model: x.Scope.Model.Name, Factor: x.Label, Confidence: g.confidence(f)}
 	if x.Model != "" {
 		out.Model = x.Model
@@ -402,6 +410,9 @@ func (g *Diagnosis) finding(f int) run.Finding {
 			}
 		}
 	}
+	if calls := g.callsOf(f); calls != "" {
+		out.Evidence = append(out.Evidence, run.Evidence{Metric: "heaviest-call", Text: calls})
+	}
 	for _, a := range x.Advice {
 		if a.If == nil || g.holds(f, *a.If) {
 			out.Advice = e.text(a.Text, g.bound[f], knowledge.Unit{})
@@ -409,6 +420,50 @@ func (g *Diagnosis) finding(f int) run.Finding {
 		}
 	}
 	return out
+}
+
+// callsOf says of the calls where most of a fact's time is spent how many there are, what they carry, and where they stand;
+// of a fact without a place, of the calls in which ranks spend most time.
+func (g *Diagnosis) callsOf(f int) string {
+	_, id := g.place(f)
+	at, known := g.byID()[id]
+	if !known {
+		for i := range g.nodes {
+			if n := &g.nodes[i]; n.kind == callgraph.KindMPI && (!known || n.seconds > g.nodes[at].seconds) {
+				at, known = i, true
+			}
+		}
+	}
+	if !known || g.nodes[at].kind != callgraph.KindMPI || g.nodes[at].Calls == nil {
+		return ""
+	}
+	n := &g.nodes[at]
+	text := fmt.Sprintf("%s %s", words.Number(n.Calls.N), n.Name)
+	if carried := max(n.Out, n.In); carried > 0 && n.Calls.N > 0 {
+		text += " of " + words.Size(float64(carried)/float64(n.Calls.N))
+	}
+	if n.Site != "" {
+		text += " at " + n.Site
+	}
+	var ranks rankSet
+	for _, r := range n.PerRank {
+		ranks = append(ranks, int(r.Rank))
+	}
+	switch {
+	case uint64(len(ranks)) < n.Exclusive.N:
+		text += fmt.Sprintf(" on %d ranks", n.Exclusive.N)
+	case len(ranks) == len(g.ranks):
+		text += " on all ranks"
+	default:
+		slices.Sort(ranks)
+		text += " on " + words.Ranks(ranks)
+	}
+	return text
+}
+
+// doubtful tells whether what a finding costs may as well be nothing, or less than is told.
+func (g *Diagnosis) doubtful(f int) bool {
+	return g.share(g.surely(f)) < g.ground.Facts[f].Scope.Model.Threshold("least").Value
 }
 
 // tell adds a metric that says something for people to a finding.

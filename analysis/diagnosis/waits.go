@@ -1,6 +1,8 @@
 package diagnosis
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"marple/analysis/callgraph"
@@ -89,6 +91,74 @@ func unfollowed(op record.Op) bool {
 	return op >= record.OpPut && op <= record.OpFileOther && op != record.OpFence
 }
 
+// known is what is known of the calls of a node beside waiting, and for what part of them.
+func (d *data) known(n *node) (c run.CallCost, part float64) {
+	if d.r.Waits == nil || n.Calls == nil || n.Calls.N == 0 {
+		return c, 0
+	}
+	if d.costs == nil {
+		d.costs = map[string]run.CallCost{}
+		for _, c := range d.r.Waits.Costs {
+			d.costs[c.Node] = c
+		}
+	}
+	c = d.costs[n.ID]
+	return c, min(1, float64(c.Calls)/float64(n.Calls.N))
+}
+
+// ownTime is what the calls of a node take beside waiting for other ranks. What is not known of that is bounded, in
+// operations that all wait for all of, by the rank that spends least there.
+func ownTime(d *data, n *node) float64 {
+	if n.kind != callgraph.KindMPI {
+		return n.seconds
+	}
+	most := n.seconds
+	if all := n.op == record.OpBarrier || n.op == record.OpNToN; all && n.whole && len(n.PerRank) > 0 {
+		least := slices.MinFunc(n.PerRank, func(a, b run.RankTime) int { return cmp.Compare(a.Exclusive, b.Exclusive) })
+		most = min(most, float64(least.Exclusive)/n.per*float64(len(n.PerRank)))
+	}
+	if c, part := d.known(n); part > 0 {
+		return min(most, seconds(c.Ns)/part)
+	}
+	return most
+}
+
+// sureTime is what of that is no outlier; where it is not known, what the shortest call takes.
+func sureTime(d *data, n *node) float64 {
+	if c, part := d.known(n); part > 0 {
+		return min(ownTime(d, n), seconds(c.Sure)/part)
+	}
+	if n.Calls == nil {
+		return 0
+	}
+	return min(ownTime(d, n), seconds(n.Calls.Min)*float64(n.Calls.N))
+}
+
+// chance is for how long all ranks may have waited for some without these having more to do: twice the standard error of
+// how much longer those compute than the mean, over parts of the run. It is no more than ranks were without a core, since
+// nothing else disturbs them; so much where parts are not known.
+func (d *data) chance(slow rankSet) float64 {
+	missed := max(seconds(d.r.Core.OffCore+d.r.Core.Waited), seconds(d.r.MissedNs))
+	if d.r.Waits == nil || len(d.r.Waits.Parts) == 0 || len(d.r.Waits.Parts) < len(d.ranks) || len(slow) == 0 {
+		return missed
+	}
+	longer := make(vector, len(d.r.Waits.Parts[0].Useful))
+	for _, p := range d.r.Waits.Parts {
+		for k, ns := range p.Useful[:min(len(p.Useful), len(longer))] {
+			longer[k] -= seconds(ns) / float64(len(d.r.Waits.Parts))
+			if slices.Contains(slow, int(p.Rank)) {
+				longer[k] += seconds(ns) / float64(len(slow))
+			}
+		}
+	}
+	m, squares := mean(longer), 0.0
+	for _, x := range longer {
+		squares += (x - m) * (x - m)
+	}
+	n := float64(len(longer))
+	return min(missed, 2*math.Sqrt(n*squares/(n-1))*float64(len(d.ranks)))
+}
+
 // delays is for how long ranks are known to have waited because others computed longer in a selection; in the way of a
 // pattern, if one is given.
 func (e *evaluator) delays(s selection, pattern string) (total float64) {
@@ -143,36 +213,68 @@ func (w *waits) mainDelay(pattern string) (main *run.DelaySite, caused float64) 
 	return main, float64(all-coreless) / float64(all)
 }
 
-func (w *waits) waiters(pattern string) any {
+// sides are the ranks that wait, where most is waited in the way of a pattern, and those whose delay it is or, if none is
+// known, the one that was waited for longest. No rank waits for itself: one that does both is on the side of the others.
+func (w *waits) sides(pattern string) (waiting, late rankSet) {
 	for _, s := range w.Sites {
 		if s.Pattern == pattern {
-			return mostOf(s.PerRank)
+			waiting = mostOf(s.PerRank)
+			break
 		}
 	}
-	return rankSet{}
+	if delay, _ := w.mainDelay(pattern); delay != nil {
+		late = mostOf(delay.PerRank)
+	} else {
+		for _, p := range w.Pairs {
+			if slices.Contains(waiting, int(p.Rank)) {
+				late = rankSet{int(p.For)}
+				break
+			}
+		}
+	}
+	without := func(set, other rankSet) rankSet {
+		return slices.DeleteFunc(slices.Clone(set), func(r int) bool { return slices.Contains(other, r) })
+	}
+	switch {
+	case slices.Equal(waiting, late): // for each other
+	case len(without(waiting, late)) > 0:
+		waiting = without(waiting, late)
+	default:
+		late = without(late, waiting)
+	}
+	return waiting, late
 }
 
-// latecomers are the ranks whose delay it is or, if none is known, the one that was waited for longest.
+func (w *waits) waiters(pattern string) any {
+	waiting, _ := w.sides(pattern)
+	return waiting
+}
+
 func (w *waits) latecomers(pattern string) any {
-	if delay, _ := w.mainDelay(pattern); delay != nil {
-		return mostOf(delay.PerRank)
-	}
-	if len(w.Pairs) > 0 {
-		return rankSet{int(w.Pairs[0].For)}
-	}
-	return rankSet{}
+	_, late := w.sides(pattern)
+	return late
 }
 
 // latecomersInWords says of the ranks that all wait for and are waited for that they do so for each other.
 func (w *waits) latecomersInWords(pattern string) any {
-	late, waiting := w.latecomers(pattern).(rankSet), w.waiters(pattern).(rankSet)
+	waiting, late := w.sides(pattern)
 	switch {
-	case len(late) > 1 && slices.Equal(late, waiting):
+	case slices.Equal(late, waiting):
 		return "each other"
 	case len(late) == 1:
 		return words.Ranks(late) + ", which comes late"
 	}
 	return words.Ranks(late) + ", which come late"
+}
+
+// lateCall is the call that is waited for, where most is waited in the way of a pattern.
+func (w *waits) lateCall(pattern string) any {
+	for _, s := range w.Sites {
+		if s.Pattern == pattern {
+			return s.ForWhere
+		}
+	}
+	return "a call that is not known"
 }
 
 // ofDelay makes a function of a pattern's main delay.

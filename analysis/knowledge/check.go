@@ -138,7 +138,9 @@ func (m *Model) behind(e *Expression, outside func(alias string) *Model, visit f
 				owner = outside(f.Scope)
 			}
 			if owner != nil && owner.Fact(f.Name) != nil {
-				walk(owner, owner.Fact(f.Name).Cost)
+				for _, e := range owner.Fact(f.Name).Costs() {
+					walk(owner, e)
+				}
 			}
 		}
 	}
@@ -199,7 +201,7 @@ func (m *Model) abstract() (facts map[string]int, rules []inference.Rule) {
 				}
 			}
 		}
-		if c := m.Facts[rule.Then].Cost; c != nil {
+		for _, c := range m.Facts[rule.Then].Costs() {
 			for _, f := range m.factsBehind(c) {
 				rule.Evidence = append(rule.Evidence, inference.Evidence{After: []int{facts[f.Name]}})
 			}
@@ -257,7 +259,7 @@ func (r *reader) unreachable() {
 				used[t.If.Name] = true
 			}
 		}
-		for _, e := range []*Expression{f.Cost, f.Ranks} {
+		for _, e := range append(f.Costs(), f.Ranks) {
 			if e != nil {
 				for _, name := range e.Uses.Facts {
 					used[name.Name] = true
@@ -369,7 +371,7 @@ func (r *reader) levels() {
 		for _, l := range m.Levels[:x.Level] {
 			has = append(has, l.Needs...)
 		}
-		expressions := []*Expression{m.Fact(x.Then.Name).Cost}
+		expressions := m.Fact(x.Then.Name).Costs()
 		for _, t := range x.If {
 			expressions = append(expressions, t.Left, t.Right, t.Largest)
 		}
@@ -423,7 +425,9 @@ func (r *reader) unused() {
 		}
 	}
 	for _, f := range m.Facts {
-		see(f.Cost)
+		for _, e := range f.Costs() {
+			see(e)
+		}
 		see(f.Ranks)
 		seeText(f.Title)
 		used[f.Where] = true

@@ -671,7 +671,7 @@ func (s *Scope) delegators(causes []string) (list []FactName) {
 		return found
 	}
 	for _, f := range m.Facts {
-		expressions := []*Expression{f.Cost}
+		expressions := f.Costs()
 		for _, t := range f.Tell {
 			expressions = append(expressions, m.Metric(t.Metric).Value)
 		}

@@ -212,6 +212,8 @@ type Conclusion struct {
 	Means           string   // observations of several models with the same meaning are one in a composition
 	Title           *Template
 	Cost            *Expression // seconds of core time
+	Bound           *Expression // likewise: the most that it can cost
+	Surely          *Expression // likewise: what it costs at least
 	Where           string      // place
 	Ranks           *Expression
 	Tell            []*Telling
@@ -219,6 +221,16 @@ type Conclusion struct {
 	Confidence      string
 	Doubts          []FactName
 	Model           string // what findings name instead of the model, or ""
+}
+
+// Costs are the expressions that say what it costs, at most and at least.
+func (c *Conclusion) Costs() (list []*Expression) {
+	for _, e := range []*Expression{c.Cost, c.Bound, c.Surely} {
+		if e != nil {
+			list = append(list, e)
+		}
+	}
+	return list
 }
 
 // Telling is a metric told with a finding, if a fact holds (or in any case).

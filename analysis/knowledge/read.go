@@ -816,6 +816,7 @@ func (r *reader) conclusion(factor bool) func(string, Position, ast.Node) {
 		}
 		s := &scope{m: r.m, outside: r.outside, variable: name.Argument}
 		var title, cost, ranks ast.Node
+		limits := map[string]ast.Node{}
 		keys := map[string]field{
 			"means": r.into(&x.Means, what),
 			"of":    r.intoList(&x.Of, what),
@@ -828,6 +829,9 @@ func (r *reader) conclusion(factor bool) func(string, Position, ast.Node) {
 		if factor {
 			keys["factor"] = r.into(&x.Label, what)
 			keys["model"] = r.into(&x.Model, what)
+			for _, name := range []string{"bound", "surely"} {
+				keys[name] = func(_, v ast.Node) { limits[name] = v }
+			}
 			keys["advice"] = func(_, v ast.Node) { r.items(v, func(item ast.Node) { r.advice(x, s, item, what) }) }
 			keys["confidence"] = func(_, v ast.Node) {
 				if x.Confidence = r.text(v, what); !slices.Contains([]string{"high", "medium", "low"}, x.Confidence) {
@@ -863,12 +867,17 @@ func (r *reader) conclusion(factor bool) func(string, Position, ast.Node) {
 			if title != nil {
 				x.Title = r.template(s, r.text(title, what), title, what)
 			}
-			if cost != nil {
-				x.Cost = r.expression(s, r.text(cost, what), cost, what)
-				if x.Cost != nil && x.Cost.Type != (Type{Number, seconds}) {
-					r.fail(place(cost), "%s: cost: expected a number in s, not %s", what, x.Cost.Type)
+			inSeconds := func(name string, n ast.Node) *Expression {
+				if n == nil {
+					return nil
 				}
+				e := r.expression(s, r.text(n, what), n, what)
+				if e != nil && e.Type != (Type{Number, seconds}) {
+					r.fail(place(n), "%s: %s: expected a number in s, not %s", what, name, e.Type)
+				}
+				return e
 			}
+			x.Cost, x.Bound, x.Surely = inSeconds("cost", cost), inSeconds("bound", limits["bound"]), inSeconds("surely", limits["surely"])
 			if ranks != nil {
 				x.Ranks = r.expression(s, r.text(ranks, what), ranks, what)
 				if x.Ranks != nil && x.Ranks.Type.Kind != Ranks {

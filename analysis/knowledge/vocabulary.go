@@ -125,11 +125,23 @@ func smallestOrLargest(args []Type) (Type, error) {
 	return args[0], nil
 }
 
+// grain takes the work, the cost of messages and the depth of a pipeline.
+func grain(args []Type) (Type, error) {
+	for i, want := range []Dimension{seconds, seconds, plain, seconds}[:len(args)] {
+		if args[i].Dimension != want {
+			return Type{}, fmt.Errorf("expected %s, not %s", want, args[i].Dimension)
+		}
+	}
+	return Type{Number, seconds}, nil
+}
+
 // functions of the expression language.
 var functions = map[string]function{
 	"time":         {args: []Kind{Component}, filters: true, result: gives(Number, seconds), needs: []string{"profile"}, about: "core time spent there, added up over ranks"},
 	"times":        {args: []Kind{Component}, filters: true, result: gives(Vector, seconds), needs: []string{"profile", "ranks"}, about: "the same, per rank"},
 	"slowest":      {args: []Kind{Component}, filters: true, result: gives(Number, seconds), needs: []string{"profile"}, about: "time of the rank that spent most there"},
+	"own_time":     {args: []Kind{Component}, filters: true, result: gives(Number, seconds), needs: []string{"profile"}, about: "time of the calls there beside waiting for other ranks: from when the last of those has come"},
+	"sure_time":    {args: []Kind{Component}, filters: true, result: gives(Number, seconds), needs: []string{"profile"}, about: "the same, with no call counted for more than three quarters of its rank's calls there take: longer ones may be so for want of a core"},
 	"stalled":      {args: []Kind{Component}, filters: true, result: gives(Number, seconds), needs: []string{"profile"}, about: "time there during which ranks were blocked in the system"},
 	"calls":        {args: []Kind{Component}, filters: true, result: gives(Number, plain), needs: []string{"profile"}, about: "calls of MPI functions, or passages, there"},
 	"calls_each":   {args: []Kind{Component}, filters: true, result: gives(Vector, plain), needs: []string{"profile", "ranks"}, about: "the same, per rank"},
@@ -152,6 +164,7 @@ var functions = map[string]function{
 	"position":     {args: []Kind{Role}, optional: 1, result: gives(Vector, plain), needs: []string{"peers"}, about: "place of each rank in the order in which messages flow, from 0"},
 	"link":         {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "messages between the two ranks that exchange most, both ways"},
 	"returned":     {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "share of the messages that go where as many come from"},
+	"turns":        {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "how often a message goes the other way than the last one between the same two ranks, for those where it does most often; 0 if their order is not known"},
 	"onward":       {args: []Kind{Number}, result: gives(Number, plain), needs: []string{"peers"}, about: "of what ranks compute before messages, the share before those that go the way of the last one between the same two ranks; the number given if their order is not known"},
 	"mutual":       {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "share of the pairs of ranks with messages that send them in both directions"},
 	"star":         {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "share of the messages that come from or go to the busiest rank; 0 for two ranks"},
@@ -167,15 +180,20 @@ var functions = map[string]function{
 	"wait_time":    {args: []Kind{Pattern, Component}, optional: 1, result: gives(Number, seconds), needs: []string{"wait-states"}, about: "time that ranks wait in this way, there or anywhere"},
 	"wait_caused":  {args: []Kind{Pattern, Component}, result: gives(Number, seconds), needs: []string{"profile"}, about: "time that ranks are known to wait in this way because others compute longer there"},
 	"blamed":       {args: []Kind{Component}, result: gives(Number, seconds), needs: []string{"profile"}, about: "time that ranks may have waited because others compute longer there: what is known of it, and waiting whose reason is not known"},
+	"chance":       {args: []Kind{Ranks}, result: gives(Number, seconds), needs: []string{"profile"}, about: "time that others may have waited for these ranks by chance: two standard errors of how much longer they compute, over parts of the run, and no more than ranks were without a core"},
+	"unknown_wait": {args: nil, result: gives(Number, seconds), needs: []string{"profile"}, about: "time for which ranks may have waited without the replay of the logs knowing"},
 	"wait_calls":   {args: []Kind{Pattern}, result: gives(Number, plain), needs: []string{"wait-states"}, about: "calls that waited in this way"},
 	"wait_ranks":   {args: []Kind{Pattern}, result: gives(Ranks, plain), needs: []string{"wait-states"}, about: "ranks that wait longest, where most is waited in this way"},
 	"late_ranks":   {args: []Kind{Pattern}, result: gives(Ranks, plain), needs: []string{"wait-states"}, about: "ranks that they wait for"},
 	"latecomers":   {args: []Kind{Pattern}, result: gives(Text, plain), needs: []string{"wait-states"}, about: "the same in words: that they come late, or that ranks wait for each other"},
+	"late_call":    {args: []Kind{Pattern}, result: gives(Text, plain), needs: []string{"wait-states"}, about: "the call that they wait for, where most is waited in this way"},
 	"delay_time":   {args: []Kind{Pattern}, result: gives(Number, seconds), needs: []string{"wait-states"}, about: "waiting of this kind that the most expensive delay causes"},
 	"delay_passed": {args: []Kind{Pattern}, result: gives(Number, seconds), needs: []string{"wait-states"}, about: "what of it is passed on through other ranks"},
 	"delay_place":  {args: []Kind{Pattern}, result: gives(Text, plain), needs: []string{"wait-states"}, about: "where that delay is"},
 	"beyond":       {args: []Kind{Number, Number}, more: true, result: smallestOrLargest, about: "sum of those that are at least the first"},
 	"ramp":         {args: []Kind{Number, Number, Number}, result: ramp, about: "0 up to the second, 1 from the third, in between in proportion"},
+	"front_time":   {args: []Kind{Number, Number, Number, Number}, result: grain, about: "time that a front takes through as many ranks as the third says, each of which has the work of the first, in blocks of the fourth, whose messages take the second: (work / block + ranks - 1) * (block + messages)"},
+	"best_block":   {args: []Kind{Number, Number, Number}, result: grain, about: "the block for which that is least: the root of work * messages / (ranks - 1)"},
 	"depth":        {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "ranks on the longest way that messages flow without returning"},
 	"instances":    {args: []Kind{Event}, result: gives(Number, plain), needs: []string{"events"}, about: "occurrences of an abstract event, on all ranks"},
 	"duration":     {args: []Kind{Event}, result: gives(Number, seconds), needs: []string{"events"}, about: "time from the beginning to the end of occurrences, added up"},

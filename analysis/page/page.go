@@ -104,7 +104,7 @@ type view struct {
 	CSS        template.CSS
 	JS         template.JS
 	Data       template.JS
-	Findings   []run.Finding // of the page's own diagnosis, which knows more, if there is one
+	Findings   []run.Finding // those of the run: one verdict, wherever it is shown
 	Levels     []tree
 	Pictures   []picture
 	Unmodelled []Figure
@@ -185,7 +185,6 @@ func Write(out io.Writer, p Page) error {
 	}
 	v.Findings = p.Run.Findings
 	if p.Diagnosis != nil {
-		v.Findings = p.Diagnosis.Findings
 		for _, a := range p.Diagnosis.Models {
 			t := tree{Applied: a}
 			for _, root := range grow(a.Conclusions) {

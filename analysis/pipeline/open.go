@@ -10,7 +10,9 @@ import (
 func Open(path string) (*run.Run, error) {
 	r, err := tauprofile.Open(path)
 	if err == nil && r.Findings == nil {
-		r.Findings = diagnosis.Find(r)
+		again := *r
+		diagnosis.Conclude(&again)
+		r.Findings, r.MayBe = again.Findings, again.MayBe
 	}
 	return r, err
 }

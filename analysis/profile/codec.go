@@ -243,6 +243,7 @@ func peer(c *coder, p *Peer) {
 	}
 	number(c, &p.Onward)
 	number(c, &p.Back)
+	number(c, &p.Turns)
 }
 
 func sample(c *coder, s *stat.Stat) {

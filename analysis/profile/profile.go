@@ -138,8 +138,9 @@ type Peer struct {
 	Messages [4]uint64 // by event.Direction
 	Bytes    [4]uint64
 	// Onward and Back are what the rank computed just before messages with the other that went the same way as the last
-	// one between them, and the other way, in ns. As far as its log goes.
+	// one between them, and the other way, in ns; Turns is how often a message went the other way than the last one. As far as its log goes.
 	Onward, Back uint64
+	Turns        uint64
 }
 
 // Link is what a rank exchanged with another on one call path, of the thread that called MPI_Init. Node is 0 where it is

@@ -31,9 +31,12 @@ type member struct {
 	rank int32
 }
 
-// turn is what had been computed by the time of the last message to another rank, and of the last one from it, plus one
-// tick; 0 if there was none.
-type turn [2]uint64
+// turn is which way the last message between a rank and another one went, and what had been computed by the time of the
+// last one to it, and of the last one from it, plus one tick; 0 if there was none.
+type turn struct {
+	computed [2]uint64
+	way      record.Direction
+}
 
 // follow adds to the peers what the log of the main thread tells. A log that ends early tells as much as it has; a damaged
 // one, and one that is longer than mostTurns, too.
@@ -97,8 +100,13 @@ func (t *turns) message(way record.Direction, e *record.Logged) {
 	if to < 0 {
 		return
 	}
-	now, before := t.computed+1, t.with[to]
-	if since := t.computed - t.charged; before != (turn{}) && since > 0 {
+	now, last := t.computed+1, t.with[to]
+	before := last.computed
+	if last != (turn{}) && last.way != way {
+		t.c.peer(to).Turns++
+		t.c.link(e.Path, to).Turns++
+	}
+	if since := t.computed - t.charged; last != (turn{}) && since > 0 {
 		// After an exchange both are as long ago.
 		same, other := now-before[way], now-before[1-way]
 		onward := before[way] > 0 && (before[1-way] == 0 || same < other-other/3)
@@ -107,7 +115,7 @@ func (t *turns) message(way record.Direction, e *record.Logged) {
 		t.c.link(e.Path, to).turned(onward, ns)
 	}
 	before[way] = now
-	t.with[to] = before
+	t.with[to] = turn{before, way}
 	t.charged = t.computed
 }
 

@@ -298,3 +298,17 @@ func TreeDOT(k *knowledge.Knowledge) (string, error) {
 	out.WriteString("}\n")
 	return out.String(), nil
 }
+
+// LanguageText describes the functions of the expression language.
+func LanguageText(list []knowledge.Described) string {
+	w := &writer{}
+	for _, f := range list {
+		w.block("", "    ", fmt.Sprintf("%s(%s): %s", f.Name, strings.Join(f.Arguments, ", "), f.Gives))
+		about := f.About
+		if len(f.Needs) > 0 {
+			about += "; needs " + strings.Join(f.Needs, ", ")
+		}
+		w.block("    ", "    ", about)
+	}
+	return w.String()
+}

@@ -113,7 +113,23 @@ func (w *writer) head() {
 	w.line("%s", strings.Repeat("─", width))
 }
 
-func (w *writer) findings() { w.each(w.r.Findings, false) }
+func (w *writer) findings() {
+	w.each(w.r.Findings, false)
+	w.mayBe(w.r.MayBe)
+}
+
+// mostMayBe doubtful findings are named.
+const mostMayBe = 2
+
+// mayBe names what may hold the run back, or not at all.
+func (w *writer) mayBe(findings []run.Finding) {
+	for i, f := range findings {
+		if i == mostMayBe {
+			break
+		}
+		w.block("May be: ", "        ", fmt.Sprintf("%s (%s to %s).", f.Title, words.Percent(f.Low), words.Percent(f.Share)))
+	}
+}
 
 // each writes findings, all of them or as many as fit the report.
 func (w *writer) each(findings []run.Finding, all bool) {
@@ -162,6 +178,30 @@ const told = 100_000
 // fewCores is how much of the time ranks must have had cores for anything else to be the first thing to say.
 const fewCores = 0.8
 
+// judged is how much of the time ranks must have had cores for a run to be judged.
+const judged = 0.5
+
+// starved says that nothing can be judged, and how to run the program so that it can.
+func (w *writer) starved() {
+	if a := w.r.Efficiency.CoreAvailability; a == 0 || a >= judged {
+		return
+	}
+	cores, ranks := 0, w.r.Ranks
+	for _, h := range w.r.Hosts {
+		cores += h.Cores
+	}
+	known := ""
+	if w.r.WithCores != nil {
+		known = " What follows is what a replay with a core for each rank finds."
+	}
+	alone := ""
+	if cores >= ranks {
+		alone = ", while nothing else runs on these cores"
+	}
+	w.block("", "", fmt.Sprintf("Ranks had a core less than half of the time: nothing can be judged.%s Run it so%s:", known, alone))
+	w.line("    mpirun -n %d marple exec %s", max(1, min(cores, ranks)), w.r.Program)
+}
+
 // leads tells whether the lack of cores is the first thing to say: waiting in MPI is then mostly for ranks without one.
 func (w *writer) leads() bool {
 	e := w.r.Efficiency
@@ -171,6 +211,7 @@ func (w *writer) leads() bool {
 func (w *writer) lead() {
 	w.notes("", run.Note.Incomplete)
 	w.notes("", run.Note.Hangs)
+	w.starved()
 	if w.leads() {
 		w.notes("", run.Note.OnCores)
 	}

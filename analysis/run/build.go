@@ -508,7 +508,7 @@ func (b *builder) peers(r *Run) {
 func newPeer(p profile.Peer) Peer {
 	return Peer{int(p.Rank), int(p.To),
 		p.Messages[record.Sent], p.Bytes[record.Sent], p.Messages[record.Received], p.Bytes[record.Received],
-		p.Messages[record.Put], p.Bytes[record.Put], p.Messages[record.Got], p.Bytes[record.Got], p.Onward, p.Back}
+		p.Messages[record.Put], p.Bytes[record.Put], p.Messages[record.Got], p.Bytes[record.Got], p.Onward, p.Back, p.Turns}
 }
 
 func byRanks(x, y Peer) int { return cmp.Or(cmp.Compare(x.Rank, y.Rank), cmp.Compare(x.To, y.To)) }

@@ -39,6 +39,7 @@ func (r *Run) Replayed() *Run {
 	}
 	c := *r
 	c.AsWithCores, c.WithCores, c.Waits, c.WallNs, c.Core = true, nil, r.WithCores.Waits, r.WithCores.WallNs, Balance{}
+	c.MissedNs = r.Core.OffCore + r.Core.Waited
 	c.PerRank = slices.Clone(r.PerRank)
 	index := map[int32]int{}
 	for i, b := range c.PerRank {

@@ -42,11 +42,12 @@ type Run struct {
 
 	Efficiency Efficiency `json:"efficiency"`
 	Findings   []Finding  `json:"findings"`
-	Models     []Model    `json:"models"`       // computational models that the program embodies, as it looks
-	Deeper     []Note     `json:"to_go_deeper"` // measurements that would take the diagnosis further
-	Conditions []Note     `json:"conditions"`   // circumstances that the figures must be read with
-	Stuck      []Stuck    `json:"stuck"`        // calls that ranks were in when they ended, unless through MPI_Finalize
-	NotSeen    []Note     `json:"not_seen"`     // what is missing from this file, and why
+	MayBe      []Finding  `json:"may_be,omitempty"` // what would be a finding, but may as well be nothing
+	Models     []Model    `json:"models"`           // computational models that the program embodies, as it looks
+	Deeper     []Note     `json:"to_go_deeper"`     // measurements that would take the diagnosis further
+	Conditions []Note     `json:"conditions"`       // circumstances that the figures must be read with
+	Stuck      []Stuck    `json:"stuck"`            // calls that ranks were in when they ended, unless through MPI_Finalize
+	NotSeen    []Note     `json:"not_seen"`         // what is missing from this file, and why
 
 	// What another tool, or the program through it, has reported.
 	AtomicEvents []AtomicEvent `json:"atomic_events,omitempty"`
@@ -72,6 +73,7 @@ type Run struct {
 	Modules        []Module      `json:"modules"`
 	Waits          *Waits        `json:"waits,omitempty"`      // not there if no logs were kept, or the run did not finish
 	AsWithCores    bool          `json:"-"`                    // all times are as with a core for each rank
+	MissedNs       uint64        `json:"-"`                    // then: time without a core, as it was
 	WithCores      *Cored        `json:"with_cores,omitempty"` // not there if ranks had cores
 	Selection      *Selection    `json:"selection,omitempty"`  // where families of implementations are given
 }
@@ -339,9 +341,11 @@ type Peer struct {
 	PutBytes      uint64 `json:"bytes_put,omitempty"`
 	Gets          uint64 `json:"gets,omitempty"`
 	GetBytes      uint64 `json:"bytes_got,omitempty"`
-	// What the rank computed just before messages with the other that went the way of the last one between them, or back.
+	// What the rank computed just before messages with the other that went the way of the last one between them, or back,
+	// and how often a message went the other way than the last one.
 	OnwardNs uint64 `json:"onward_ns,omitempty"`
 	BackNs   uint64 `json:"back_ns,omitempty"`
+	Turns    uint64 `json:"turns,omitempty"`
 }
 
 // Module is an executable or library that call paths lead through.
@@ -380,6 +384,7 @@ type Finding struct {
 	Title      string     `json:"title"`
 	Share      float64    `json:"share"`   // of total core time, 0 to 1
 	Seconds    float64    `json:"seconds"` // of core time
+	Low        float64    `json:"low"`     // share that is the least it can be; the most is Share
 	Ranks      []int      `json:"ranks,omitempty"`
 	Where      string     `json:"where,omitempty"` // call path, file:line
 	Node       string     `json:"node,omitempty"`  // its id in call_graph

@@ -21,6 +21,8 @@ type Waits struct {
 	Pairs    []WaitPair     `json:"pairs"`    // likewise
 	Delays   []DelaySite    `json:"delays"`   // what caused the waits, the most expensive first
 	Critical []CriticalSite `json:"critical_path"`
+	Costs    []CallCost     `json:"costs"` // what calls take beside waiting
+	Parts    []RankParts    `json:"parts"` // of the run, which take turns
 	// CriticalNs is the length of the critical path: from the first event to the entry of the last rank into
 	// MPI_Finalize. CriticalUsefulNs of it are outside MPI.
 	CriticalNs       uint64 `json:"critical_path_ns"`
@@ -61,6 +63,21 @@ type WaitSite struct {
 	Instances uint64     `json:"instances"`
 	Longest   uint64     `json:"longest_ns"`
 	PerRank   []WaitRank `json:"per_rank"` // that waited; up to 64 ranks all, beyond that the longest 8
+}
+
+// RankParts is a rank's time outside MPI in parts that the run is divided into, each spread over all of it.
+type RankParts struct {
+	Rank   int32    `json:"rank"`
+	Useful []uint64 `json:"useful_ns"`
+}
+
+// CallCost is what the calls of a node take beside waiting for other ranks, without the time for which they had no core.
+type CallCost struct {
+	Node  string `json:"node"` // id in call_graph
+	Calls uint64 `json:"calls"`
+	Ns    uint64 `json:"ns"`
+	// Sure is the same with each call counted for no more than three quarters of its rank's calls there take.
+	Sure uint64 `json:"sure_ns"`
 }
 
 // WaitRank is one rank's share of a wait site, a delay or the critical path.
@@ -122,7 +139,7 @@ func (b *builder) waits(r *Run) *Waits {
 
 // found is what a replay has found, in which all ranks together have taken some time.
 func (b *builder) found(t *waitstate.Table, wallNs uint64) *Waits {
-	w := &Waits{Patterns: []WaitPattern{}, Sites: []WaitSite{}, Pairs: []WaitPair{}, Delays: []DelaySite{}, Critical: []CriticalSite{}, Clocks: b.clocks(t.Clocks),
+	w := &Waits{Patterns: []WaitPattern{}, Sites: []WaitSite{}, Pairs: []WaitPair{}, Delays: []DelaySite{}, Critical: []CriticalSite{}, Costs: []CallCost{}, Parts: []RankParts{}, Clocks: b.clocks(t.Clocks),
 		CriticalNs: t.Length, CriticalUsefulNs: t.Useful, Events: t.Events, LogBytes: t.Bytes}
 	byPattern := map[waitstate.Pattern]int{}
 	wall := float64(max(wallNs, 1))
@@ -159,6 +176,14 @@ func (b *builder) found(t *waitstate.Table, wallNs uint64) *Waits {
 			w.Critical = append(w.Critical, CriticalSite{b.placeID(s.path), b.placeName(s.path), s.ns,
 				float64(s.ns) / float64(max(t.Length, 1)), waitRanks(s.ranks)})
 		}
+	}
+	for _, c := range t.Costs {
+		if b.nodes[c.Path] != nil {
+			w.Costs = append(w.Costs, CallCost{NodeID(c.Path), c.N, c.Ns, c.Sure})
+		}
+	}
+	for _, p := range t.Parts {
+		w.Parts = append(w.Parts, RankParts{p.Rank, p.Useful[:]})
 	}
 	slices.SortStableFunc(w.Patterns, func(x, y WaitPattern) int { return cmp.Compare(y.Ns, x.Ns) })
 	slices.SortStableFunc(w.Sites, func(x, y WaitSite) int { return cmp.Compare(y.Ns, x.Ns) })

@@ -118,6 +118,20 @@ func (t *Table) Encode() []byte {
 		o.number(p.N)
 		o.number(p.Ns)
 	}
+	o.number(uint64(len(t.Costs)))
+	for _, x := range t.Costs {
+		o.word(uint64(x.Path))
+		o.number(x.N)
+		o.number(x.Ns)
+		o.number(x.Sure)
+	}
+	o.number(uint64(len(t.Parts)))
+	for _, p := range t.Parts {
+		o.number(uint64(p.Rank))
+		for _, ns := range p.Useful {
+			o.number(ns)
+		}
+	}
 	o.clocks(t.Clocks)
 	o.flag(t.Cored != nil)
 	if t.Cored != nil {
@@ -147,6 +161,16 @@ func (t *Table) decode(data []byte, whole bool) error {
 	}
 	for n := i.count(); n > 0; n-- {
 		t.Pairs = append(t.Pairs, Pair{int32(i.number()), int32(i.number()), i.number(), i.number()})
+	}
+	for n := i.count(); n > 0; n-- {
+		t.Costs = append(t.Costs, Cost{callgraph.ID(i.word()), i.number(), i.number(), i.number()})
+	}
+	for n := i.count(); n > 0; n-- {
+		p := Parts{Rank: int32(i.number())}
+		for k := range p.Useful {
+			p.Useful[k] = i.number()
+		}
+		t.Parts = append(t.Parts, p)
 	}
 	t.Clocks = i.clocks()
 	if i.flag() {

@@ -65,6 +65,7 @@ func (x *replay) find() (Table, error) {
 	}
 	waits := x.waits()
 	table := x.r.table(x.rank, waits)
+	table.Costs, table.Parts = x.r.costs(waits), []Parts{x.r.parts(x.rank)}
 	if err := x.explain(waits, &table); err != nil {
 		return table, err
 	}

@@ -187,6 +187,14 @@ func (t *Table) quantities() (list []*uint64) {
 	for i := range t.Pairs {
 		list = append(list, &t.Pairs[i].N, &t.Pairs[i].Ns)
 	}
+	for i := range t.Costs {
+		list = append(list, &t.Costs[i].N, &t.Costs[i].Ns, &t.Costs[i].Sure)
+	}
+	for i := range t.Parts {
+		for k := range t.Parts[i].Useful {
+			list = append(list, &t.Parts[i].Useful[k])
+		}
+	}
 	if c := t.Cored; c != nil {
 		list = append(list, &c.Length)
 		ranks(c.Ranks)

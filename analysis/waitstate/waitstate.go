@@ -191,9 +191,11 @@ type Table struct {
 	Delays    []Delay
 	Pairs     []Pair
 	Critical  []Step
-	Length    uint64 // of the critical path, ns; rank 0's, as the next two are
-	Useful    uint64 // of it outside MPI
-	Explained uint64 // ranks whose Delays, and part in Critical, are known
+	Costs     []Cost  // what calls take beside waiting
+	Parts     []Parts // by rank
+	Length    uint64  // of the critical path, ns; rank 0's, as the next two are
+	Useful    uint64  // of it outside MPI
+	Explained uint64  // ranks whose Delays, and part in Critical, are known
 	// Of the time Replayed, Ideal would be left on a network on which messages take no time, ns; rank 0's.
 	Ideal, Replayed uint64
 	// Only so much of a span of time was replayed, ns, evenly over the run, and what was found there is multiplied; rank 0's,
@@ -203,6 +205,25 @@ type Table struct {
 	Lost         Lost
 	Cored        *Cored // nil where ranks had cores
 }
+
+// Cost is what the calls on a path take beside waiting for other ranks: from when the last of those has come.
+type Cost struct {
+	Path  callgraph.ID
+	N, Ns uint64
+	// Sure is Ns with each call counted for no more than three quarters of the rank's calls on the path take: a few long
+	// ones may be so because somebody had no core.
+	Sure uint64
+}
+
+// Parts is a rank's time outside MPI in parts of the run that are spread over all of it: what is the same in each is no
+// chance.
+type Parts struct {
+	Rank   int32
+	Useful [NumParts]uint64 // ns
+}
+
+// NumParts is a number of parts from which a mean has an error that is known to a third.
+const NumParts = 8
 
 // MostPairs bounds Pairs; those that waited longest are kept.
 const MostPairs = 16384
@@ -228,6 +249,10 @@ func Merge(a, b Table, top int) Table {
 		x.Ns, x.Ranks = x.Ns+y.Ns, stat.MergeTop(x.Ranks, y.Ranks, top)
 		return x
 	})
+	m.Costs = stat.MergeSorted(a.Costs, b.Costs, func(x, y Cost) int { return cmp.Compare(x.Path, y.Path) }, func(x, y Cost) Cost {
+		return Cost{x.Path, x.N + y.N, x.Ns + y.Ns, x.Sure + y.Sure}
+	})
+	m.Parts = stat.MergeSorted(a.Parts, b.Parts, func(x, y Parts) int { return cmp.Compare(x.Rank, y.Rank) }, nil)
 	m.Pairs = stat.MergeSorted(a.Pairs, b.Pairs, longest, nil)
 	m.Pairs = m.Pairs[:min(len(m.Pairs), MostPairs)]
 	m.Cored = mergeCored(a.Cored, b.Cored, top)

@@ -26,7 +26,7 @@ one's own is equal to the built-in ones: give it to marple diagnose with --model
 			return nil
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
-	c.AddCommand(knowledgeList(), knowledgeShow(), knowledgeGraph(), knowledgeCheck(), knowledgeTest())
+	c.AddCommand(knowledgeList(), knowledgeShow(), knowledgeGraph(), knowledgeCheck(), knowledgeTest(), knowledgeLanguage())
 	return c
 }
 
@@ -252,4 +252,25 @@ func testScript(out io.Writer, name string) error {
 	}
 	_, err = fmt.Fprintf(out, "%s: ok: %d %s\n", name, len(script.Cases), strings.TrimSuffix("cases", map[bool]string{true: "s"}[len(script.Cases) == 1]))
 	return err
+}
+
+func knowledgeLanguage() *cobra.Command {
+	c := &cobra.Command{Use: "language", Short: "List the functions of the expression language",
+		Args: func(_ *cobra.Command, arguments []string) error {
+			if len(arguments) > 0 {
+				return usage("knowledge language: expected no arguments, not %q", arguments[0])
+			}
+			return nil
+		},
+		Long: `Lists every function that expressions in files of knowledge may use: what it takes, what it gives and in which
+unit, and which measurements of a run it needs. --format json prints name, arguments[], gives, about, needs[] of each.`}
+	as := format(c, "text", "json")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if *as == "json" {
+			return printJSON(c.OutOrStdout(), knowledge.Language())
+		}
+		_, err := io.WriteString(c.OutOrStdout(), report.LanguageText(knowledge.Language()))
+		return err
+	}
+	return c
 }

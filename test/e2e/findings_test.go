@@ -50,9 +50,10 @@ var ailments = []ailment{
 	// 5 ms of work and the latency of the envelope are 501 vain probes of 10 µs, then one finds it; on two of four ranks.
 	{name: "polling", steps: 20, options: []string{"--tick", "10000"}, id: "polling", lost: 2 * 5020, share: 0.5,
 		where: `^MPI_Iprobe .* in polling `, crowded: true},
-	// Four transfers of 1 MiB per step on each rank; in the end a barrier and MPI_Finalize.
+	// Four transfers of 1 MiB per step on each rank, but the root of the broadcast waits for one of them, which is its own
+	// part of none; in the end a barrier and MPI_Finalize.
 	// How a library's time divides among them is its own affair.
-	{name: "mpi", steps: 20, id: "time-in-mpi", or: "dominant-collective", lost: 4 * 4 * mebibyte / 1000., once: 4 * 2 * latency / 1000., share: 0.679,
+	{name: "mpi", steps: 20, id: "time-in-mpi", or: "dominant-collective", lost: (4*4 - 1) * mebibyte / 1000., once: 4 * 2 * latency / 1000., share: 0.637,
 		where: `^MPI_Allreduce .* in mpi `},
 }
 
