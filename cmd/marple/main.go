@@ -49,7 +49,7 @@ func root() *cobra.Command {
 	})
 	c.AddCommand(exportCommand())
 	c.AddCommand(execCommand(), reportCommand(), callgraphCommand(), waitsCommand(), timelineCommand(), invocationsCommand(), fitCommand(), pruneCommand(), selectCommand(),
-		pageCommand(), serveCommand(), proxygenCommand(), dbCommand(), compareCommand(), recoverCommand(), doctorCommand(), diagnoseCommand(), knowledgeCommand(), completionCommand(), manCommand())
+		pageCommand(), serveCommand(), proxygenCommand(), assembleCommand(), assembleCommand(), dbCommand(), compareCommand(), recoverCommand(), doctorCommand(), diagnoseCommand(), knowledgeCommand(), completionCommand(), manCommand())
 	c.CompletionOptions.DisableDefaultCmd = true
 	for _, command := range c.Commands() {
 		if strings.Contains(command.Use, "RUN") {
