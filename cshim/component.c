@@ -195,14 +195,18 @@ static __attribute__((noinline)) void end_branch(struct mrl_thread *t, const str
     uint64_t now = mrl_start(t);
     mrl_pop(t, now);
     mrl_land_others(t, now);
-    uint64_t own = t->own_sum - open->own, wall = now - open->enter;
+    uint64_t own = t->own_sum - open->own, off = t->off_sum - open->off, wall = now - open->enter;
     uint64_t mpi = t->mpi_sum - open->mpi, overlap = mrl_overlap(t, now) - open->overlap;
     wall -= own < wall ? own : wall;
+    off = off < wall ? off : wall;
+    wall -= off;
     mpi = mpi < wall ? mpi : wall;
     overlap = overlap < wall - mpi ? overlap : wall - mpi;
     uint64_t at = mrl_head(t);
     if (unlikely(wall > UINT32_MAX))
         mrl_slot(t, at++)->wide = (struct mrl_wide){.duration = wall, .out = mpi, .in = overlap, .kind = MRL_WIDE};
+    if (unlikely(off))
+        mrl_slot(t, at++)->inside = (struct mrl_inside){.runnable = off, .kind = MRL_INSIDE, .flags = MRL_INVOCATION};
     uint64_t *word = mrl_slot(t, at++)->words; /* struct mrl_invoked, in four stores */
     word[0] = now;
     word[1] = (uint32_t)wall | mpi << 32;

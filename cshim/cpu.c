@@ -157,6 +157,7 @@ MRL_COLD uint64_t mrl_cpu_gap(struct mrl_thread *t, uint64_t now)
     uint64_t most = off.runnable + off.blocked < gap ? gap - off.runnable - off.blocked : 0;
     own = (own < most ? own : most) + reading;
     t->own_sum += reading;
+    t->off_sum += off.runnable;
     if (mrl.sampling) {
         mrl_samples_write(t);
         uint64_t wrote = mrl_now();
@@ -188,6 +189,8 @@ MRL_COLD void mrl_cpu_call(struct mrl_thread *t, uint64_t start, uint64_t end)
     struct off off = off_core(t);
     limit(&off, end - start);
     t->off_inside = off.runnable;
+    t->off_sum += off.runnable;
+    t->mpi_sum -= off.runnable; /* the call will add all of its time */
     t->off_blocked = off.blocked;
     mrl_own(t, end);
 }

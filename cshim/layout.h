@@ -69,7 +69,7 @@ enum { MRL_ANY = -1, MRL_PROC_NULL = -2, MRL_NO_PEER = -3, MRL_ROOT = -4 };
 enum mrl_kind {
     MRL_EMPTY,
     MRL_BEFORE,    /* what became of the time since the last event's end */
-    MRL_INSIDE,    /* what became of the time inside the call */
+    MRL_INSIDE,    /* what became of the time inside the call, or the invocation */
     MRL_WIDE,      /* values too large for the event itself, which they replace */
     MRL_CALL,      /* an MPI call */
     MRL_ENTER,     /* a region or phase begins: path is its node */
@@ -94,7 +94,7 @@ enum mrl_flag {
     MRL_HIT = 16,          /* a test or probe that found something */
     MRL_IS_SEND = 32,      /* MRL_POSTED, MRL_COMPLETED: the operation brings nothing in */
     MRL_CANCELLED = 64,    /* MRL_COMPLETED: it was cancelled */
-    MRL_INVOCATION = 1,    /* MRL_EXIT: of a component's method; struct mrl_invoked */
+    MRL_INVOCATION = 1,    /* MRL_EXIT, MRL_INSIDE: of a component's method; struct mrl_invoked */
     MRL_ELSEWHERE = 1,     /* MRL_SAMPLED: in a thread without records of its own, or without events since */
 };
 
@@ -148,7 +148,8 @@ struct mrl_completed { /* MRL_POSTED too */
     uint8_t kind, flags;
 };
 /*
- * The end of a method's invocation that went as it should. Ticks spent by Marple are in none of the durations.
+ * The end of a method's invocation that went as it should. Ticks spent by Marple, and those without a core, which an
+ * MRL_INSIDE before it tells, are in none of the durations.
  */
 struct mrl_invoked {
     uint64_t end;      /* ticks */
@@ -324,7 +325,7 @@ struct mrl_open {
     uint64_t enter; /* ticks */
     uint32_t path;
     uint32_t outer;
-    uint64_t own, mpi, overlap; /* the sums of the thread at that time, once it is entered */
+    uint64_t own, off, mpi, overlap; /* the sums of the thread at that time, once it is entered */
 };
 
 #define MRL_TYPES 64u
@@ -350,11 +351,12 @@ struct mrl_thread {
     uint64_t gap_from;     /* ... which ended here */
     uint64_t off_inside;   /* ticks runnable but off the core inside this call, for its record */
     uint64_t off_blocked;  /* ticks blocked inside this call */
-    uint64_t mpi_sum;      /* ticks in MPI calls */
+    uint64_t mpi_sum;      /* ticks in MPI calls, but for those without a core */
     uint64_t own_sum;      /* ticks spent by Marple */
+    uint64_t off_sum;      /* ticks without a core, inside MPI calls and outside, as far as they have been asked about */
     uint64_t overlap_sum;  /* ticks outside MPI while operations were in flight, as of the last landing */
     uint64_t flight_from;  /* ticks: the first of those in flight was started */
-    uint64_t flight_else;  /* mpi_sum + own_sum then */
+    uint64_t flight_else;  /* mpi_sum + own_sum + off_sum then */
     /* the MPI call that it is in, while `inside`: for whoever finds a thread that does not come back */
     uint64_t called;       /* ticks: when it began */
     uint64_t called_from;  /* where it returns to */

@@ -13,6 +13,7 @@ MRL_COLD void mrl_enter_late(struct mrl_thread *t)
 {
     struct mrl_open *open = &t->open[t->depth - 1];
     open->own = mrl_own_before(t);
+    open->off = t->off_sum;
     open->mpi = t->mpi_sum;
     open->overlap = mrl_overlap(t, open->enter);
     uint64_t at = mrl_head(t);
@@ -232,7 +233,7 @@ static int totals(struct marple_totals *out)
     if (!t)
         return 0;
     t->inside = 0;
-    out->wall = mrl_ticks_to_ns(mrl_now() - t->begin_tick - t->own_sum);
+    out->wall = mrl_ticks_to_ns(mrl_now() - t->begin_tick - t->own_sum - t->off_sum);
     out->mpi = mrl_ticks_to_ns(t->mpi_sum);
     out->rank = mrl.header->rank;
     out->ranks = mrl.header->ranks;

@@ -375,7 +375,7 @@ static inline void mrl_take_off(struct mrl_thread *t, uint64_t end, uint64_t mpi
 {
     if (t->in_flight++ == 0) {
         t->flight_from = end;
-        t->flight_else = mpi + mrl_own_before(t);
+        t->flight_else = mpi + mrl_own_before(t) + t->off_sum;
     }
 }
 
@@ -384,7 +384,7 @@ static inline uint64_t mrl_overlap(const struct mrl_thread *t, uint64_t now)
 {
     if (!t->in_flight)
         return t->overlap_sum;
-    uint64_t flight = now - t->flight_from, other = t->mpi_sum + mrl_own_before(t) - t->flight_else;
+    uint64_t flight = now - t->flight_from, other = t->mpi_sum + mrl_own_before(t) + t->off_sum - t->flight_else;
     return t->overlap_sum + (flight > other ? flight - other : 0);
 }
 

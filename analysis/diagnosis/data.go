@@ -97,7 +97,7 @@ func newData(r *run.Run) *data {
 
 func (d *data) add(n *run.Node, parent int) {
 	x := node{Node: n, parent: parent, kind: callgraph.ParseKind(n.Kind), per: 1e9, whole: uint64(len(n.PerRank)) >= n.Exclusive.N}
-	ns := n.Exclusive.Sum
+	ns := n.Cost()
 	switch x.kind {
 	case callgraph.KindGap:
 		x.class = classComputation
@@ -110,9 +110,6 @@ func (d *data) add(n *run.Node, parent int) {
 		if x.op.PointToPoint() {
 			x.class |= classPointToPoint
 		}
-		ns -= min(ns, n.OffCore)
-	case callgraph.KindOffCore, callgraph.KindOwn:
-		ns = 0
 	}
 	x.seconds = seconds(ns)
 	if ns > 0 {

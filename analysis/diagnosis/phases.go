@@ -102,7 +102,7 @@ func (x *splitter) collect(n *run.Node, above []*run.Node) {
 			if op := record.ParseOp(n.Op); op != record.OpInit && op != record.OpFinalize {
 				x.timed = x.timed || n.Last > 0
 				x.sites = append(x.sites, &site{Node: n, above: slices.Clone(above), first: float64(n.First), last: float64(n.Last),
-					weight: seconds(n.Exclusive.Sum - min(n.Exclusive.Sum, n.OffCore))})
+					weight: seconds(n.Cost())})
 			}
 		}
 		above = append(above, n)

@@ -10,8 +10,8 @@ package invocation
 
 import "github.com/parquet-go/parquet-go"
 
-// Columns that every file has, in this order. Times are seconds; start counts from when all ranks had left
-// MPI_Init. wall = mpi + compute; overlap is the part of compute during which non-blocking operations of the
+// Columns that every file has, in this order. Times are seconds with a core; start counts from when all ranks had left
+// MPI_Init. wall = mpi + compute, and off_core is the time beside it for which there was no core; overlap is the part of compute during which non-blocking operations of the
 // thread were in flight. mpi is the time in MPI calls made inside the invocation, those of nested invocations
 // included; exclusive is wall without the nested invocations.
 const (
@@ -27,10 +27,11 @@ const (
 	compute
 	overlap
 	exclusive
+	offCore
 	fixed // number of them
 )
 
-var names = [fixed]string{"component", "method", "instance", "path", "rank", "thread", "start", "wall", "mpi", "compute", "overlap", "exclusive"}
+var names = [fixed]string{"component", "method", "instance", "path", "rank", "thread", "start", "wall", "mpi", "compute", "overlap", "exclusive", "off_core"}
 
 // Columns follow for what some methods have and others, whose rows are empty there, have not: parameters under
 // their own names, qualities and counters under names with these prefixes. A parameter whose name would not be told
@@ -50,4 +51,4 @@ var (
 )
 
 // kinds of the columns that every file has.
-var kinds = [fixed]parquet.Node{textual, textual, textual, textual, ordinal, ordinal, real, real, real, real, real, real}
+var kinds = [fixed]parquet.Node{textual, textual, textual, textual, ordinal, ordinal, real, real, real, real, real, real, real}

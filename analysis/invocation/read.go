@@ -134,8 +134,10 @@ func arrange(schema *parquet.Schema, choice series.Choice) (layout, error) {
 			if which == compute {
 				l.compute = index
 			}
-		case which == overlap:
-			l.overlap = index
+		case which == overlap, which == offCore:
+			if which == overlap {
+				l.overlap = index
+			}
 			other = append(other, column{name, "s", index})
 		case strings.HasPrefix(name, qualityPrefix), strings.HasPrefix(name, counterPrefix):
 			other = append(other, column{name, "", index})

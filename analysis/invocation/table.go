@@ -126,7 +126,7 @@ func tabulate(r io.ReaderAt, size int64, q Question) (*Table, error) {
 		}
 	}
 	t := &Table{Method: q.Method, Value: q.Value, By: q.Rows, Columns: []string{""}}
-	if slices.Contains(append(slices.Clone(responses), names[overlap]), q.Value) {
+	if slices.Contains(append(slices.Clone(responses), names[overlap], names[offCore]), q.Value) {
 		t.Unit = "s"
 	}
 

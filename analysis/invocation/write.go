@@ -204,6 +204,7 @@ func (t *table) add(s *Source, index int, i *record.Invocation, ended *nesting) 
 	row[rank], row[thread] = parquet.Int32Value(s.Rank), parquet.Int32Value(int32(index))
 	row[start] = parquet.DoubleValue(float64(int64(i.Start-s.Begin)) * s.NsPerTick / 1e9)
 	row[wall], row[mpi], row[compute], row[overlap] = seconds(i.Wall), seconds(i.MPI), seconds(i.Wall-min(i.Wall, i.MPI)), seconds(i.Overlap)
+	row[offCore] = seconds(i.OffCore)
 	row[exclusive] = seconds(ended.exclusive(p.depth, i.Wall))
 	for k := fixed; k < len(row); k++ {
 		row[k] = parquet.NullValue()

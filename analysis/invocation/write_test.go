@@ -94,7 +94,8 @@ func TestWhatIsRecordedIsWritten(t *testing.T) {
 				for range rapid.IntRange(0, 20).Draw(t, "invocations") {
 					row := map[string]any{"component": "Flux", "method": "compute", "instance": "fine", "path": "level 1 > Flux[fine].compute",
 						"rank": int64(rank), "thread": int64(index)}
-					i := record.Invocation{Path: node, Start: now, Wall: rapid.Uint64Range(2, 1<<40).Draw(t, "wall")}
+					i := record.Invocation{Path: node, Start: now, Wall: rapid.Uint64Range(2, 1<<40).Draw(t, "wall"),
+						OffCore: rapid.SampledFrom([]uint64{0, 5, 1 << 40}).Draw(t, "without a core")}
 					own := i.Wall
 					for range rapid.IntRange(0, 2).Draw(t, "nested") {
 						took := rapid.Uint64Range(0, own/2).Draw(t, "nested wall")
@@ -102,7 +103,7 @@ func TestWhatIsRecordedIsWritten(t *testing.T) {
 						own -= took
 						want = append(want, map[string]any{"component": "States", "method": "compute", "instance": "",
 							"path": "level 1 > Flux[fine].compute > States.compute", "rank": int64(rank), "thread": int64(index), "start": float64(now-1000) / 1e9,
-							"wall": float64(took) / 1e9, "mpi": 0.0, "compute": float64(took) / 1e9, "overlap": 0.0, "exclusive": float64(took) / 1e9})
+							"wall": float64(took) / 1e9, "mpi": 0.0, "compute": float64(took) / 1e9, "overlap": 0.0, "exclusive": float64(took) / 1e9, "off_core": 0.0})
 					}
 					i.MPI, i.Overlap = i.Wall/2, i.Wall/4
 					for k, v := range rapid.SliceOfNDistinct(rapid.SampledFrom(kinds), 0, 4, rapid.ID).Draw(t, "values") {
@@ -115,8 +116,9 @@ func TestWhatIsRecordedIsWritten(t *testing.T) {
 					seconds := func(ticks uint64) float64 { return float64(ticks) / 1e9 }
 					row["start"], row["wall"], row["mpi"] = seconds(now-1000), seconds(i.Wall), seconds(i.MPI)
 					row["compute"], row["overlap"], row["exclusive"] = seconds(i.Wall-i.MPI), seconds(i.Overlap), seconds(own)
+					row["off_core"] = seconds(i.OffCore)
 					thread.Invoke(i)
-					now += i.Wall
+					now += i.Wall + i.OffCore
 					want = append(want, row)
 				}
 				p.Consume(index)

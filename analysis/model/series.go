@@ -23,7 +23,7 @@ const (
 func (f *Fitter) FitSeries(s *series.Series, o Options) []*Model {
 	t := f.prepare(s, o)
 	var list []*Model
-	for _, part := range f.divide(t, o) {
+	for _, part := range f.parts(t, &o) {
 		samples := &Samples{Parameters: part.names, X: part.x, Y: part.y}
 		models := f.FitModes(samples, o)
 		if len(models) > 1 && !o.AverageModes {
@@ -50,6 +50,22 @@ func (f *Fitter) FitSeries(s *series.Series, o Options) []*Model {
 		}
 	}
 	return append(list, f.places(t, list, o)...)
+}
+
+// parts are what gets models of its own. With o.AverageModes that is nothing: what labels and parameters of few values
+// would tell apart is averaged too, as N. Trebon did with arrays that are walked along rows and along columns in turn
+// (thesis, chapter VII).
+func (f *Fitter) parts(t *labelled, o *Options) []*labelled {
+	if !o.AverageModes {
+		return f.divide(t, *o)
+	}
+	for _, label := range t.must {
+		values := slices.Clone(t.labels[label])
+		slices.Sort(values)
+		t.notes = append(t.notes, fmt.Sprintf("average over %s %s, as asked for", label, strings.Join(slices.Compact(values), ", ")))
+		o.keepAll = true
+	}
+	return []*labelled{t}
 }
 
 // samples with their labels, for dividing.

@@ -327,29 +327,17 @@ func (d *data) prune(p Page) map[*run.Node]bool {
 	if err != nil || !g.Root.HasComponents() {
 		return out
 	}
-	core := prune.Judge(g.Root).Keep(p.Core)
+	core := prune.Judge(g.Grouped().Root).Keep(p.Core)
 	d.shaded = fmt.Sprintf("Shaded: branches that pruning leaves out (α %s, β %s); %s of the time is in what is left.",
 		words.Percent(p.Core.Alpha), words.Percent(p.Core.Beta), words.Percent(core.Recovered))
-	gone := map[*graph.Node]bool{}
-	for _, n := range core.Pruned {
-		gone[n.Node] = true
-	}
-	// The graph has the run's nodes in the same order, without those inside.
-	var match func(n *run.Node, g *graph.Node, without bool)
-	match = func(n *run.Node, g *graph.Node, without bool) {
-		without = without || gone[g]
-		out[n] = without
-		i := 0
-		for _, c := range n.Children {
-			if i < len(g.Children) && g.Children[i].Name == c.Name && g.Children[i].Inclusive == float64(c.Inclusive.Sum) {
-				match(c, g.Children[i], without)
-				i++
-			} else {
-				out[c] = without
-			}
+	for _, branch := range core.Pruned {
+		for _, n := range branch.CallPaths {
+			n.Walk(func(n *run.Node, _ int) bool {
+				out[n] = true
+				return true
+			})
 		}
 	}
-	match(p.Run.Root(), g.Root, false)
 	return out
 }
 

@@ -49,7 +49,7 @@ func choose(r *run.Run, families, directory string) (*run.Selection, error) {
 	if err := plan.Measure(directory); err != nil {
 		return nil, err
 	}
-	a, err := selection.Select(context.Background(), selection.Question{Graph: g, Plan: plan, Given: given, Rule: prune.Rule{Alpha: 0.1, Beta: 0.1},
+	a, err := selection.Select(context.Background(), selection.Question{Graph: g.Grouped(), Plan: plan, Given: given, Rule: prune.Rule{Alpha: 0.1, Beta: 0.1},
 		Best: 3, Draws: 200, Within: time.Second})
 	if err != nil {
 		return nil, err

@@ -104,6 +104,10 @@ func GenerateAssembly(ctx context.Context, o Assembly) ([]File, []Omission, erro
 		}
 		includes[name] = header
 		for _, p := range out.ports {
+			if p.stateful && len(p.unseen) > 0 {
+				return nil, nil, fmt.Errorf("%s: no proxy can stand before a %s: %s would work on the proxy's data and not on the component's; "+
+					"make what is not virtual so, or leave the port alone (--port NAME=)", header, p.name, strings.Join(p.unseen, ", "))
+			}
 			proxies[p.name] = p.qualified()
 		}
 		all.ports, omitted = append(all.ports, out.ports...), append(omitted, out.omitted...)
@@ -133,6 +137,29 @@ func GenerateAssembly(ctx context.Context, o Assembly) ([]File, []Omission, erro
 		files = append(files, File{name, s.interposed(o.Directory, class)})
 	}
 	return files, omitted, nil
+}
+
+// Compile is the command that makes the proxies' library: with the flags that the headers are read with, and where these
+// lie, and further directories of headers.
+func (o Assembly) Compile(compiler string, include ...string) ([]string, error) {
+	line := []string{compiler, "-std=c++17", "-O2", "-shared", "-fPIC"}
+	headers, err := o.headers()
+	if err != nil {
+		return nil, err
+	}
+	for _, header := range headers {
+		o.Header = header
+		if o.included() == filepath.Base(header) {
+			include = append(include, filepath.Dir(header))
+		}
+	}
+	line = append(line, o.Flags...)
+	for i, directory := range include {
+		if !slices.Contains(include[:i], directory) && !slices.Contains(o.Flags, "-I"+directory) {
+			line = append(line, "-I"+directory)
+		}
+	}
+	return append(line, filepath.Join(o.Directory, assemblySource), "-o", filepath.Join(o.Directory, assemblyLibrary), "-ldl"), nil
 }
 
 // headers are the files meant: of a directory those that look like headers of C++.
@@ -313,7 +340,7 @@ func (o Assembly) source(scripts []*Script, components []component, ports map[st
 
 // cca is the file by which a framework finds the components.
 func cca(scripts []*Script, components []component) string {
-	text := "!componentType=CLASSIC\n" + assemblyLibrary + "\n"
+	text := "!componentType=classic\n" + assemblyLibrary + "\n"
 	for _, c := range components {
 		text += fmt.Sprintf("create_%s %s\n", c.class, c.class)
 	}

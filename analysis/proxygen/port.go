@@ -18,6 +18,8 @@ type port struct {
 	calls     []*call
 	uses      []string // names of which some functions are inherited as they are
 	omitted   []Omission
+	unseen    []string // public functions that are not virtual: of a proxy they work on its own data
+	stateful  bool     // there are such data
 
 	impossible string   // why there is no proxy
 	construct  string   // how its own base is made: "", "copy" or "arguments"
@@ -94,6 +96,7 @@ func (c *clang) port(name string) (*port, error) {
 	}
 	seen := map[string]bool{}
 	for _, from := range hierarchy {
+		p.stateful = p.stateful || len(from.fields) > 0
 		way := access(k.paths(from)[0])
 		for _, f := range from.fields {
 			if f.access == "public" && way == "public" && f.name != "" {
@@ -105,6 +108,9 @@ func (c *clang) port(name string) (*port, error) {
 			case m.template || !virtual[m.key]:
 				if m.access == "public" && way == "public" && !m.deleted {
 					p.omit(m.show(), "%s", notVirtual(m))
+					if !m.static {
+						p.unseen = append(p.unseen, m.show())
+					}
 				}
 				continue
 			case seen[m.key]:

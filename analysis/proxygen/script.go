@@ -2,6 +2,7 @@ package proxygen
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -179,5 +180,83 @@ func (s *Script) interposed(directory string, class func(component, port string)
 			out = append(out, line)
 		}
 	}
+	return strings.Join(out, "\n") + "\n"
+}
+
+// Instances are the class of each.
+func (s *Script) Instances() map[string]string { return maps.Clone(s.instances) }
+
+// Change is how a script becomes that of another assembly.
+type Change struct {
+	Classes map[string]string // by instance
+	Without []string          // commands that go
+	With    []string          // commands that come, before the first go
+	Title   string            // a comment
+}
+
+// Changed is the script with other classes; all else stays as it is. Classes are loaded where the script has not
+// loaded them, and not loaded where nothing is made of them any more.
+func (s *Script) Changed(c Change) string {
+	classes := s.Instances()
+	maps.Copy(classes, c.Classes)
+	of := func(line string) []string { return strings.Fields(line) }
+	used := func(class string) bool {
+		for _, other := range classes {
+			if other == class {
+				return true
+			}
+		}
+		return slices.ContainsFunc(c.With, func(line string) bool { w := of(line); return len(w) == 3 && w[0] == "create" && w[1] == class })
+	}
+	was := func(class string) bool {
+		for _, other := range s.instances {
+			if other == class {
+				return true
+			}
+		}
+		return false
+	}
+	var out, loaded []string
+	load := func(class string) {
+		if !slices.Contains(loaded, class) {
+			out, loaded = append(out, "repository get-global "+class), append(loaded, class)
+		}
+	}
+	come := func() {
+		for _, line := range c.With {
+			if w := of(line); w[0] == "create" {
+				load(w[1])
+			}
+			out = append(out, line)
+		}
+		c.With = nil
+	}
+	for i, line := range s.lines {
+		w := words(line)
+		switch {
+		case slices.Contains(c.Without, strings.Join(w, " ")):
+			continue
+		case len(w) == 3 && (w[0] == "repository" || w[0] == "rep") && strings.HasPrefix(w[1], "get"):
+			if was(w[2]) && !used(w[2]) {
+				continue
+			}
+			loaded = append(loaded, w[2])
+		case len(w) == 3 && (w[0] == "create" || w[0] == "instantiate") && classes[w[2]] != w[1]:
+			load(classes[w[2]])
+			line = w[0] + " " + classes[w[2]] + " " + w[2]
+		case len(w) > 0 && (w[0] == "go" || w[0] == "run"):
+			come()
+		}
+		out = append(out, line)
+		if c.Title != "" && (i == 0 || len(out) == 1) {
+			if strings.HasPrefix(line, "#") {
+				out = append(out, "# "+c.Title)
+			} else {
+				out = append([]string{"# " + c.Title}, out...)
+			}
+			c.Title = ""
+		}
+	}
+	come()
 	return strings.Join(out, "\n") + "\n"
 }

@@ -12,13 +12,14 @@ import (
 )
 
 // Invocation is one of a component's method, as a thread has recorded it. Times are ticks; those that Marple
-// itself spent are in none but Start.
+// itself spent, and those without a core, are in none but Start.
 type Invocation struct {
 	Path    uint32 // node
 	Start   uint64
 	Wall    uint64
 	MPI     uint64 // within Wall: in MPI calls
 	Overlap uint64 // within Wall, outside MPI: while operations of the thread were in flight
+	OffCore uint64 // beside Wall: ready to run, without a core
 	Values  []Value
 }
 
@@ -62,6 +63,7 @@ func (v Value) flags(second bool) (f uint8) {
 //	kindValues        twice: name, and the value if there is a name
 //	kindCounts        index of the first of three counters, and each counter's value + 1, or 0 if it has none
 //	kindWide          wall, mpi, overlap of the kindExit that follows
+//	kindInside        time without a core in the kindExit that follows
 //
 // Numbers are varints, signed ones for the difference and integer values; real values are eight bytes.
 
@@ -108,6 +110,7 @@ func (p *packed) value(at uint, name uint32, bits uint64, flags uint8) uint {
 func (p *packed) batch(ring *[records]record, from, to uint64) []byte {
 	at, last := uint(packedHead), uint64(0)
 	var wide *record
+	off := uint64(0)
 	for ; from < to; from++ {
 		r := &ring[from&(records-1)]
 		kind, flags := r.what.kind(), r.what.flags()
@@ -134,9 +137,19 @@ func (p *packed) batch(ring *[records]record, from, to uint64) []byte {
 			at = p.byte(at, kindValues<<4|flags&15)
 			at = p.value(at, uint32(names), r.start, flags)
 			at = p.value(at, uint32(names>>32), r.second(), flags>>flagsOfValue)
+		case kindInside:
+			off = 0
+			if flags&flagInvocation != 0 {
+				off = r.start
+			}
+			continue // a kindWide may stand before it
 		case kindExit:
 			if flags&flagInvocation == 0 {
 				break
+			}
+			if off != 0 {
+				at = p.byte(at, kindInside<<4)
+				at = p.number(at, off)
 			}
 			if wide != nil {
 				at = p.byte(at, kindWide<<4)
@@ -152,7 +165,7 @@ func (p *packed) batch(ring *[records]record, from, to uint64) []byte {
 			}
 			last = r.start
 		}
-		if wide = nil; kind == kindWide {
+		if wide, off = nil, 0; kind == kindWide {
 			wide = r
 		}
 	}
@@ -198,6 +211,7 @@ type invocationReader struct {
 	now   Invocation
 	have  bool
 	wide  [3]uint64
+	off   uint64
 	rest  []byte // of the batch
 	bad   bool
 }
@@ -265,6 +279,9 @@ func (r *invocationReader) batch(body []byte) error {
 		case kindWide:
 			r.wide = [3]uint64{r.number(), r.number(), r.number()}
 			continue
+		case kindInside:
+			r.off = r.number()
+			continue
 		case kindLeaf, kindExit:
 		default:
 			return errDamagedBatch
@@ -284,9 +301,10 @@ func (r *invocationReader) batch(body []byte) error {
 			if r.wide[0] != 0 {
 				i.Wall, i.MPI, i.Overlap = r.wide[0], r.wide[1], r.wide[2]
 			}
+			i.OffCore = r.off
 		}
-		i.Start = last - min(last, i.Wall+own)
-		r.wide = [3]uint64{}
+		i.Start = last - min(last, i.Wall+own+i.OffCore)
+		r.wide, r.off = [3]uint64{}, 0
 	}
 	if r.bad {
 		r.have = false
@@ -298,14 +316,14 @@ func (r *invocationReader) batch(body []byte) error {
 // Invoke records an invocation of a method, without anything inside of it, that ends at a tick. Counters come last
 // among its values, those from 0 on.
 func (t *ThreadWriter) Invoke(i Invocation) {
-	end := i.Start + i.Wall
+	end := i.Start + i.Wall + i.OffCore
 	values, counts := i.Values, []Value(nil)
 	if at := slices.IndexFunc(values, func(v Value) bool { return v.Counter }); at >= 0 {
 		values, counts = values[:at], values[at:]
 	}
 	i.Values = values
 	defer t.counts(i.Path, counts)
-	if i.MPI|i.Overlap == 0 && i.Wall>>32 == 0 {
+	if i.MPI|i.Overlap|i.OffCore == 0 && i.Wall>>32 == 0 {
 		r := record{start: end, duration: uint32(i.Wall), what: makeWhat(i.Path, 0, kindLeaf, 0)}
 		rest := i.Values
 		if len(rest) > 0 {
@@ -325,9 +343,14 @@ func (t *ThreadWriter) Invoke(i Invocation) {
 // Finish closes the innermost open region, a method, at a tick.
 func (t *ThreadWriter) Finish(at uint64, i Invocation) {
 	last := len(t.open) - 1
-	own := at - t.open[last] - i.Wall
+	own := at - t.open[last] - i.Wall - i.OffCore
 	if i.Wall>>32 != 0 {
 		t.put(wordsRecord(kindWide, i.Wall, i.MPI, i.Overlap))
+	}
+	if i.OffCore != 0 {
+		r := wordsRecord(kindInside, i.OffCore, 0, 0)
+		r.what = makeWhat(0, 0, kindInside, flagInvocation)
+		t.put(r)
 	}
 	t.put(record{start: at, duration: uint32(i.Wall), bytes: uint32(i.MPI), peer: int32(i.Overlap), tag: int32(own),
 		what: makeWhat(t.path[last+1], 0, kindExit, flagInvocation)})

@@ -374,6 +374,7 @@ type thread struct {
 	offInside      uint64
 	offBlocked     uint64
 	mpiSum, ownSum uint64
+	offSum         uint64
 	overlapSum     uint64
 	flightFrom     uint64
 	flightElse     uint64

@@ -169,7 +169,7 @@ func (l *Log) event(r *record, from uint64) bool {
 		first, second, end, events, l.wide = r.start-uint64(r.duration)-l.last, uint64(r.duration), r.start, 2, false
 	case kindBefore, kindInside:
 		what, who, first, second, bytes = uint64(makeWhat(0, 0, r.what.kind(), 0)), 0, r.start, r.second(), 0
-		if first == 0 {
+		if first == 0 || r.what.kind() == kindInside && r.what.flags()&flagInvocation != 0 {
 			return true
 		}
 	case kindBegin:

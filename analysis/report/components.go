@@ -87,13 +87,9 @@ func (s *summary) add(n *run.Node, inside *int, place string, open map[int]bool)
 			s.Routines[i].Invocations += n.Calls.N
 		}
 	}
-	switch n.Kind {
-	case "mpi":
-		all.time = float64(n.Exclusive.Sum - min(n.Exclusive.Sum, n.OffCore))
+	all.time = float64(n.Cost())
+	if n.Kind == "mpi" {
 		all.mpi = all.time
-	case "off-core", "marple":
-	default:
-		all.time = float64(n.Exclusive.Sum)
 	}
 	if inside != nil {
 		s.Routines[*inside].Exclusive += all.time / 1e9 / s.ranks
@@ -173,9 +169,8 @@ func functionsOf(root *run.Node, ranks float64) []Routine {
 			list = append(list, Routine{Component: inside, Invocations: 1})
 		}
 		if inside != "" {
-			time := n.Exclusive.Sum
+			time := n.Cost()
 			if n.Kind == "mpi" {
-				time -= min(time, n.OffCore)
 				list[i].ExclusiveMPI += float64(time) / 1e9 / ranks
 			}
 			list[i].Exclusive += float64(time) / 1e9 / ranks

@@ -362,7 +362,7 @@ func (w *writer) sites() {
 			break
 		}
 		most := fmt.Sprintf("%s (%d)", words.Duration(float64(n.Exclusive.Max)/1e9), n.Exclusive.MaxRank)
-		w.row(n.LabelIn(34), "%5s %11s  %9s %15s  ", words.Percent(float64(n.Exclusive.Sum-min(n.OffCore, n.Exclusive.Sum))/float64(core)),
+		w.row(n.LabelIn(34), "%5s %11s  %9s %15s  ", words.Percent(float64(n.Cost())/float64(core)),
 			words.Number(n.Calls.N), words.Duration(float64(n.Exclusive.Sum)/1e9/float64(max(w.r.Measured, 1))), most)
 		if above := paths.Steps(n)[1:]; len(above) > 0 {
 			w.line("%6s%s", "", within(above, width-6))

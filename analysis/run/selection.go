@@ -6,8 +6,8 @@ import (
 	"marple/analysis/words"
 )
 
-// Selection is the assembly of component implementations that takes least, as far as is known. Times are seconds,
-// of all ranks together.
+// Selection is the assembly of component implementations that takes least, as far as is known. Times are seconds with a
+// core, the mean over ranks.
 type Selection struct {
 	Time     float64           `json:"time"`                         // expected, of the best assembly
 	Fixed    float64           `json:"fixed"`                        // part of it: measured in components of the core without a choice
@@ -137,7 +137,9 @@ type SearchMethod struct {
 	Tabulated  bool    `json:"tabulated"` // by variable elimination; false: by branch and bound
 	Width      int     `json:"width"`     // of the elimination; 1 for a tree
 	Assemblies float64 `json:"assemblies"`
-	Steps      int     `json:"steps"` // of branch and bound
+	Core       float64 `json:"core_assemblies"` // of them, those that differ in what pruning keeps
+	Space      string  `json:"space"`           // both as powers: 3^12 → 3^7
+	Steps      int     `json:"steps"`           // of branch and bound
 }
 
 // Title is what it is a model of.

@@ -245,6 +245,9 @@ func (c *composite) compile() {
 	})
 	for _, e := range list {
 		c.names = append(c.names, e.parameters()...)
+		if e.fitted != nil {
+			c.names = append(c.names, e.fitted.optional...)
+		}
 	}
 	slices.Sort(c.names)
 	c.names = slices.Compact(c.names)

@@ -336,13 +336,13 @@ func (p *Plan) implementation(fam *Family, name string, keyNode, value ast.Node)
 		return f.fail(i.at, "%s stands here twice", what)
 	}
 	all := &estimate{at: i.at, name: what}
-	fields := append(p.estimate(what, all),
+	fields := append(p.estimate(what, all, &i.inclusive),
 		field{"class", f.word(what+": class", &i.Class)},
 		field{"methods", func(n ast.Node) error {
 			return f.entries(n, what+": methods", func(key string, keyNode, value ast.Node) error {
 				e := &estimate{at: at(keyNode), name: what}
 				i.methods[key] = e
-				if err := f.object(value, what+": "+key, p.estimate(what+": "+key, e)); err != nil {
+				if err := f.object(value, what+": "+key, p.estimate(what+": "+key, e, &i.inclusive)); err != nil {
 					return err
 				}
 				return p.checkEstimate(what+": "+key, e, false)
@@ -391,10 +391,10 @@ func (p *Plan) checkEstimate(what string, e *estimate, optional bool) error {
 	return nil
 }
 
-func (p *Plan) estimate(what string, to *estimate) []field {
+func (p *Plan) estimate(what string, to *estimate, inclusive *bool) []field {
 	f := p.file
 	return []field{
-		{"model", p.model(what+": model", &to.fitted)},
+		{"model", p.model(what+": model", &to.fitted, inclusive)},
 		{"time", f.expression(what+": time", &to.time)},
 		{"deviation", f.expression(what+": deviation", &to.deviation)},
 		{"error", f.expression(what+": error", &to.error)},
@@ -414,7 +414,7 @@ func (f file) reference(what string, to *reference) reader {
 func (p *Plan) interaction(n ast.Node) error {
 	f, what := p.file, fmt.Sprintf("interaction %d", len(p.interactions)+1)
 	i := &interaction{estimate: estimate{at: at(n), name: what}}
-	fields := append(p.estimate(what, &i.estimate), field{"caller", f.reference(what+": caller", &i.caller)},
+	fields := append(p.estimate(what, &i.estimate, nil), field{"caller", f.reference(what+": caller", &i.caller)},
 		field{"callee", f.reference(what+": callee", &i.callee)}, field{"forbidden", f.truth(what+": forbidden", &i.forbidden)})
 	if err := f.object(n, what, fields, "caller", "callee"); err != nil {
 		return err
@@ -429,7 +429,7 @@ func (p *Plan) interaction(n ast.Node) error {
 func (p *Plan) translation(n ast.Node) error {
 	f, what := p.file, fmt.Sprintf("translation %d", len(p.translations)+1)
 	t := &translation{estimate: estimate{at: at(n), name: what}}
-	fields := append(p.estimate(what, &t.estimate), field{"from", f.text(what+": from", &t.from)},
+	fields := append(p.estimate(what, &t.estimate, nil), field{"from", f.text(what+": from", &t.from)},
 		field{"to", f.text(what+": to", &t.to)}, field{"forbidden", f.truth(what+": forbidden", &t.forbidden)})
 	if err := f.object(n, what, fields, "from", "to"); err != nil {
 		return err
@@ -494,7 +494,11 @@ func (f file) connection(to *wiring) reader {
 // check looks at what parts of the file say of each other.
 func (p *Plan) check() error {
 	for _, f := range p.fitted {
-		if err := f.prepare(p.machine); err != nil {
+		err := f.look(p)
+		if err == nil {
+			err = f.prepare(p.machine)
+		}
+		if err != nil {
 			return p.file.fail(f.at, "%s: %v", f.what, err)
 		}
 	}

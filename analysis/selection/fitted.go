@@ -6,6 +6,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -16,18 +17,30 @@ import (
 	"marple/analysis/series"
 )
 
-// fitted is a model from a file of `marple fit`: one, or several modes of behaviour with their shares.
+// fitted is a model from a file of `marple fit`: one, or several modes of behaviour with their shares. Where parameters
+// tell the modes apart, an invocation of which they are known is modelled by its mode; of others the modes' shares count.
 type fitted struct {
 	what       string
 	at         place
+	from       *source // that is still to be looked into; nil: models are there
+	inclusive  *bool   // the estimate's
 	models     []*model.Model
+	where      []map[string]float64 // what parameters a model is for; nil: any
 	predictors []*model.Predictor
 	shares     []float64
 	names      []string // of the parameters that any of them depends on
+	optional   []string // parameters that tell modes apart
+}
+
+// source is what a file of models holds, and which of them are wanted.
+type source struct {
+	path, name, response string
+	mode                 int
+	models               []*model.Model
 }
 
 // model reads a model file's name, or {file, name, response, mode}.
-func (p *Plan) model(what string, to **fitted) reader {
+func (p *Plan) model(what string, to **fitted, inclusive *bool) reader {
 	f := p.file
 	return func(n ast.Node) error {
 		var file, name, response string
@@ -47,14 +60,54 @@ func (p *Plan) model(what string, to **fitted) reader {
 		if err != nil {
 			return f.fail(at(n), "%s: %v", what, err)
 		}
-		list, err := pick(document.Models, name, response, int(mode))
-		if err != nil {
-			return f.fail(at(n), "%s: %s: %v", what, file, err)
-		}
-		*to = &fitted{what: what, at: at(n), models: list}
+		*to = &fitted{what: what, at: at(n), inclusive: inclusive, from: &source{file, name, response, int(mode), document.Models}}
 		p.fitted = append(p.fitted, *to)
 		return nil
 	}
+}
+
+// Responses that a time of invocations has been measured as, the one that is meant first: without the components that
+// are called, or with them.
+var (
+	exclusiveTimes = []string{invocation.Exclusive, "wall", "time", "compute"}
+	inclusiveTimes = []string{"wall", "time"}
+)
+
+// look picks the models that are meant.
+func (f *fitted) look(p *Plan) (err error) {
+	from := f.from
+	if from == nil {
+		return nil
+	}
+	if from.response == "" {
+		times := exclusiveTimes
+		if f.inclusive != nil && *f.inclusive {
+			times = inclusiveTimes
+		}
+		if from.response = meant(from.models, from.name, times); from.response != "" {
+			p.notes = append(p.notes, fmt.Sprintf("%s is modelled by the response %s of %s", strings.TrimSuffix(f.what, ": model"), from.response, filepath.Base(from.path)))
+		}
+	}
+	if f.models, err = pick(from.models, from.name, from.response, from.mode); err != nil {
+		return fmt.Errorf("%s: %w", from.path, err)
+	}
+	return nil
+}
+
+// meant is the response to take of models that differ in it; "" if they do not, or none is meant.
+func meant(models []*model.Model, name string, times []string) string {
+	there := map[string]bool{}
+	for _, m := range models {
+		if name == "" || m.Name == name {
+			there[m.Response] = true
+		}
+	}
+	for _, time := range times {
+		if len(there) > 1 && there[time] {
+			return time
+		}
+	}
+	return ""
 }
 
 // Fit models the implementations that ask for it, by the records of their invocations: the time without the components
@@ -74,9 +127,7 @@ func (p *Plan) Fit(invocations []*series.Series) error {
 					s.Name[:cut] != i.Class && !slices.Contains(fam.Components, s.Name[:cut]) {
 					continue
 				}
-				// Models of single call paths, or of runs with a label, are more than was asked for.
-				models := slices.DeleteFunc(fitter.FitSeries(s, model.Options{}), func(m *model.Model) bool { return len(m.Where) > 0 })
-				models, err := pick(models, "", "", 0)
+				models, err := pick(fitter.FitSeries(s, model.Options{}), "", "", 0)
 				f := &fitted{what: i.String(), at: i.at, models: models}
 				if err == nil {
 					err = f.prepare(p.machine)
@@ -101,12 +152,14 @@ func (i *Implementation) ran(class string) bool {
 	return !slices.ContainsFunc(i.family.Implementations, func(o *Implementation) bool { return o != i && o.Class == class }) || i.Class == class
 }
 
-// pick finds the models that were asked for: one, or all modes of one.
+// pick finds the models that were asked for: one, or all modes of one. Those of single call paths are more than that.
 func pick(models []*model.Model, name, response string, mode int) ([]*model.Model, error) {
 	var list []*model.Model
 	var there []string
 	for _, m := range models {
-		switch {
+		switch _, ofPath := m.Where["path"]; {
+		case ofPath:
+			continue
 		case name != "" && m.Name != name, response != "" && m.Response != response:
 		case mode != 0 && (m.Mode == nil || m.Mode.Index != mode):
 		default:
@@ -122,8 +175,7 @@ func pick(models []*model.Model, name, response string, mode int) ([]*model.Mode
 		if m.Expression == nil {
 			return nil, fmt.Errorf("%s: no model: %s", m.Title(), m.Reason)
 		}
-		modes := m.Mode != nil && m.Mode.Of == len(list) && m.Name == list[0].Name && m.Response == list[0].Response
-		if len(list) > 1 && !modes {
+		if m.Name != list[0].Name || m.Response != list[0].Response || len(list) > 1 && m.Mode == nil && len(m.Where) == 0 {
 			return nil, fmt.Errorf("which of these models? %s: give {file, name, response}", few(titles(list)))
 		}
 	}
@@ -148,18 +200,28 @@ func few(list []string) string {
 // prepare makes the models ready for a machine.
 func (f *fitted) prepare(machine map[string]float64) error {
 	total := 0.0
+	parts := map[string]int{} // samples, by what parameters they have
+	for _, m := range f.models {
+		parts[fmt.Sprint(m.Where)] += m.Samples
+	}
 	for _, m := range f.models {
 		p, err := m.Predictor(machine)
 		if err != nil {
 			return err
 		}
 		share := 1.0
+		if len(parts) > 1 {
+			share = float64(max(parts[fmt.Sprint(m.Where)], 1))
+		}
 		if m.Mode != nil && len(f.models) > 1 {
-			share = m.Mode.Share
+			share *= m.Mode.Share
 		}
 		total += share
 		f.predictors, f.shares = append(f.predictors, p), append(f.shares, share)
 		f.names = append(f.names, p.Names()...)
+		where := numbers(m.Where)
+		f.where = append(f.where, where)
+		f.optional = append(f.optional, slices.Collect(maps.Keys(where))...)
 	}
 	if !(total > 0) {
 		return fmt.Errorf("the modes' shares add up to %v", total)
@@ -169,11 +231,39 @@ func (f *fitted) prepare(machine map[string]float64) error {
 	}
 	slices.Sort(f.names)
 	f.names = slices.Compact(f.names)
+	slices.Sort(f.optional)
+	f.optional = slices.Compact(f.optional)
 	return nil
 }
 
-// compile makes functions of the composite's parameters. Several modes are a mixture: which one an invocation
-// meets is not known before.
+// numbers are the parameters that a model is for; nil if one of them is no number, or there are none.
+func numbers(where map[string]string) map[string]float64 {
+	list := map[string]float64{}
+	for name, text := range where {
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return nil
+		}
+		list[name] = x
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+// fits tells whether an invocation's parameters are those that a model is for.
+func fits(where map[string]float64, names []string, x []float64) bool {
+	for name, value := range where {
+		if i := slices.Index(names, name); i < 0 || x[i] != value {
+			return false
+		}
+	}
+	return where != nil
+}
+
+// compile makes functions of the composite's parameters. Several modes are a mixture where it is not known which one an
+// invocation meets.
 func (f *fitted) compile(names []string) *compiled {
 	pick := func(p *model.Predictor) func(x []float64) []float64 {
 		from := make([]int, len(p.Names()))
@@ -193,11 +283,17 @@ func (f *fitted) compile(names []string) *compiled {
 		inputs[i] = pick(p)
 	}
 	sum := func(of func(p *model.Predictor, x []float64) float64) func(x []float64) float64 {
-		return func(x []float64) (total float64) {
+		return func(x []float64) float64 {
+			total, shares := 0.0, 0.0
+			known := slices.ContainsFunc(f.where, func(where map[string]float64) bool { return fits(where, names, x) })
 			for i, p := range f.predictors {
+				if known && !fits(f.where[i], names, x) {
+					continue
+				}
 				total += f.shares[i] * of(p, inputs[i](x))
+				shares += f.shares[i]
 			}
-			return total
+			return total / shares
 		}
 	}
 	mean := sum((*model.Predictor).Mean)

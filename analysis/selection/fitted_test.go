@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -79,6 +80,58 @@ machine: {f: 2}`, map[string]string{"m.json": modelFile})
 		"m.mml": `<math xmlns="http://www.w3.org/1998/Math/MathML"><apply><times/><cn>2</cn><ci>x</ci></apply></math>`})
 	require.NoError(t, err)
 	require.Equal(t, []string{"x"}, plan.fitted[0].names)
+}
+
+// What marple fit writes of a run has several responses, and modes that a parameter tells apart.
+func TestModelsOfAllThatFitWrites(t *testing.T) {
+	const file = `{"schema": 1, "models": [
+ {"name": "sc.compute", "response": "wall", "unit": "s", "expression": "100*q"},
+ {"name": "sc.compute", "response": "mpi", "unit": "s", "family": "none", "reason": "all are 0"},
+ {"name": "sc.compute", "response": "exclusive", "unit": "s", "expression": "q", "where": {"mode": "0"}, "samples": 30},
+ {"name": "sc.compute", "response": "exclusive", "unit": "s", "expression": "4*q", "where": {"mode": "1"}, "samples": 10},
+ {"name": "sc.compute", "response": "exclusive", "unit": "s", "expression": "7*q", "where": {"path": "a > b"}, "samples": 10}]}`
+	const yaml = `families: {sc: {implementations: {one: {model: {file: m.json, name: sc.compute}}}}}`
+	for _, c := range []struct {
+		what  string
+		sizes []graph.Size
+		want  float64
+	}{
+		{"the modes' shares", []graph.Size{{Calls: 4, At: map[string]float64{"q": 2}}}, 4 * 2 * (0.75*1 + 0.25*4)},
+		{"the recorded sequence", []graph.Size{{Calls: 1, At: map[string]float64{"q": 2, "mode": 0}}, {Calls: 3, At: map[string]float64{"q": 2, "mode": 1}}}, 2*1 + 3*2*4},
+	} {
+		plan, err := withFiles(t, yaml, map[string]string{"m.json": file})
+		require.NoError(t, err)
+		root := &graph.Node{Name: "driver.go", Component: "driver", Children: []*graph.Node{{Name: "sc.compute", Component: "sc", Calls: 4, Sizes: c.sizes}}}
+		a := answer(t, Question{Graph: &graph.Graph{Root: root}, Plan: plan})
+		require.InDelta(t, c.want, a.Time, 1e-9, c.what)
+		require.Equal(t, []string{"sc.one is modelled by the response exclusive of m.json"}, a.Notes)
+	}
+	plan, err := withFiles(t, strings.Replace(yaml, "{model:", "{inclusive: yes, model:", 1), map[string]string{"m.json": file})
+	require.NoError(t, err)
+	require.Equal(t, []string{"sc.one is modelled by the response wall of m.json"}, plan.notes)
+}
+
+// A component with two modes is modelled from the records of the run.
+func TestModesFittedFromTheRun(t *testing.T) {
+	plan, err := ParsePlan("f.yaml", []byte(`families: {sc: {implementations: {one: {fit: yes}}}}`))
+	require.NoError(t, err)
+	s := &series.Series{Name: "sc.compute", Response: "exclusive", Unit: "s", Parameters: []string{"mode", "q"}}
+	for q := 1.0; q <= 8; q++ {
+		for _, mode := range []float64{0, 1} {
+			s.X, s.Y, s.Place = append(s.X, []float64{mode, q}), append(s.Y, q+3*q*mode), append(s.Place, "")
+		}
+	}
+	require.NoError(t, plan.Fit([]*series.Series{s}))
+	root := &graph.Node{Name: "driver.go", Component: "driver", Children: []*graph.Node{{Name: "sc.compute", Component: "sc", Calls: 16}}}
+	a := answer(t, Question{Graph: &graph.Graph{Root: root}, Plan: plan, Given: Sizes{Records: Recorded([]*series.Series{s})}})
+	require.InEpsilon(t, 36+4*36, a.Time, 1e-6)
+	// One model of both is their mean.
+	models := (&model.Fitter{}).FitSeries(s, model.Options{AverageModes: true})
+	require.Len(t, models, 1)
+	p, err := models[0].Predictor(nil)
+	require.NoError(t, err)
+	require.InEpsilon(t, 2.5*6, p.Mean([]float64{6}), 1e-6)
+	require.Contains(t, models[0].Notes, "average over mode 0, 1, as asked for")
 }
 
 // Thesis chapter VI with models fitted from records, in place of the known ones.

@@ -17,6 +17,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"marple/analysis/run"
@@ -92,7 +93,7 @@ func newSelector(ctx context.Context, q *Question) (*selector, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Answer{plan: q.Plan, variables: c.variables, Selection: run.Selection{Ranges: c.sizing.ranges(), Notes: slices.Concat([]string{}, q.Graph.Notes, q.Plan.notes, q.Plan.unsure()),
+	a := &Answer{plan: q.Plan, variables: c.variables, Selection: run.Selection{Ranges: c.sizing.ranges(), Notes: slices.Concat([]string{}, q.Graph.About(), q.Plan.notes, q.Plan.unsure()),
 		Measured: q.Plan.measuredQualities(),
 		Models:   q.Plan.models(), Choices: []run.Choice{}, Core: []string{}, Others: []run.Assembly{}, Quality: []run.Value{}, Fronts: []run.Front{}, Across: []run.RangePart{}}}
 	s := &selector{composite: c, ctx: ctx, q: q, a: a}
@@ -214,12 +215,51 @@ func (s *selector) describe() {
 		}
 		s.a.Choices = append(s.a.Choices, choice)
 	}
+	s.space()
 	s.a.Notes = append(s.a.Notes, slices.Sorted(maps.Keys(s.outside))...)
 	for _, q := range s.plan.Qualities {
 		if x := s.quality(q, s.best); !math.IsInf(x, 0) {
 			s.a.Quality = append(s.a.Quality, run.Value{Quality: q.Name, Value: x})
 		}
 	}
+}
+
+// space tells how many assemblies there are, and how many differ in what pruning keeps.
+func (s *selector) space() {
+	var all, core []int
+	s.a.Method.Core = 1
+	for v, c := range s.a.Choices {
+		all = append(all, s.p.Choices[v])
+		if !c.Any {
+			core = append(core, s.p.Choices[v])
+			s.a.Method.Core *= float64(s.p.Choices[v])
+		}
+	}
+	s.a.Method.Space = powers(all) + " → " + powers(core)
+}
+
+// powers writes the product of how many there are to choose from: 3^12, or 2·3^2.
+func powers(choices []int) string {
+	slices.Sort(choices)
+	var factors []string
+	for i := 0; i < len(choices); {
+		n := 1
+		for i+n < len(choices) && choices[i+n] == choices[i] {
+			n++
+		}
+		switch {
+		case choices[i] == 1:
+		case n > 1:
+			factors = append(factors, fmt.Sprintf("%d^%d", choices[i], n))
+		default:
+			factors = append(factors, fmt.Sprint(choices[i]))
+		}
+		i += n
+	}
+	if factors == nil {
+		return "1"
+	}
+	return strings.Join(factors, "·")
 }
 
 func (s *selector) entry(term int, choice []int) int {

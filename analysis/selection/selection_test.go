@@ -258,7 +258,7 @@ func TestScript(t *testing.T) {
 
 func TestScriptNeedsItsParts(t *testing.T) {
 	for yaml, want := range map[string]string{
-		`families: {A: {implementations: {one: {time: 1}}}}`: `f.yaml: a script needs "assembly:", with instances, connections and go`,
+		`families: {A: {implementations: {one: {time: 1}}}}`: `f.yaml: a script needs "assembly:", with instances, connections and go; or the script that was measured (--from)`,
 		`
 families: {A: {implementations: {one: {time: 1}}}}
 assembly: {go: A go}`: `f.yaml:2:34: A.one: a script needs its class`,

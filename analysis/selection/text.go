@@ -71,6 +71,9 @@ func Text(a *run.Selection) string {
 	if a.Method.Tabulated {
 		how = fmt.Sprintf("variable elimination, width %d", a.Method.Width)
 	}
+	if a.Method.Space != "" {
+		p.block("Assemblies", fmt.Sprintf("%s in what pruning keeps (%s)", count(a.Method.Core), a.Method.Space))
+	}
 	p.block("Method", fmt.Sprintf("%s, %s", how, words.Duration(a.Duration)))
 	for _, note := range a.Notes {
 		p.block("Note", note)

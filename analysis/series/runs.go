@@ -52,11 +52,11 @@ type Path struct {
 type Point struct {
 	Ranks, Measured int
 	Parameters      map[string]float64
-	Total           uint64 // core time of the main call tree, ns
+	Total           uint64 // cost of the main call tree, ns
 	Times           []Time // each path at most once
 }
 
-// Time is what a run spent on a call path, and the part of it inside MPI, in ns of core time.
+// Time is what a call path cost a run (run.Node.Cost), and the part of it inside MPI, in ns of all ranks.
 type Time struct {
 	Path    int // in Runs.Paths
 	Ns, MPI uint64
@@ -72,11 +72,13 @@ func Collect(runs []*run.Run) *Runs {
 	index := map[string]int{}
 	for _, r := range runs {
 		p := point(r)
-		if root := r.Root(); root != nil {
-			p.Total = root.Inclusive.Sum
-		}
 		at := map[int]int{} // in p.Times
 		for _, root := range r.CallGraph {
+			costs := map[*run.Node]uint64{}
+			root.Costs(func(n *run.Node, inclusive uint64) { costs[n] = inclusive })
+			if root == r.Root() {
+				p.Total = costs[root]
+			}
 			visit(root, "", func(path string, n *run.Node, mpi uint64) {
 				i, known := index[path]
 				if !known {
@@ -90,7 +92,7 @@ func Collect(runs []*run.Run) *Runs {
 					at[i] = t
 					p.Times = append(p.Times, Time{Path: i})
 				}
-				p.Times[t].Ns += n.Inclusive.Sum
+				p.Times[t].Ns += costs[n]
 				p.Times[t].MPI += mpi
 			})
 		}
@@ -187,7 +189,7 @@ func visit(n *run.Node, above string, tell func(path string, n *run.Node, mpi ui
 		path = above + Separator + n.Name
 	}
 	if n.Kind == callgraph.KindMPI.String() {
-		mpi = n.Inclusive.Sum
+		mpi = n.Cost()
 	}
 	for _, c := range n.Children {
 		mpi += visit(c, path, tell)

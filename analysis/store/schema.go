@@ -98,7 +98,7 @@ CREATE TABLE statistic (
 	trial BIGINT NOT NULL REFERENCES trial ON DELETE CASCADE,
 	callpath BIGINT NOT NULL REFERENCES callpath,
 	metric BIGINT NOT NULL REFERENCES metric,
-	inclusive DOUBLE PRECISION NOT NULL, -- over all ranks, with what is below the call path
+	inclusive DOUBLE PRECISION NOT NULL, -- over all ranks, with what is below the call path; time: with a core
 	exclusive DOUBLE PRECISION,          -- without it
 	ranks BIGINT,                        -- that have the call path
 	least DOUBLE PRECISION,              -- inclusive, of one of these ranks

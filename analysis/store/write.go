@@ -22,6 +22,7 @@ import (
 
 	"marple/analysis/callgraph"
 	"marple/analysis/run"
+	"marple/analysis/series"
 )
 
 // MaxFile is how large a file of a run may be.
@@ -199,13 +200,14 @@ func prepare(n *New) (*trial, error) {
 	if y := n.Run.Started.Year(); y >= 1970 && y < 2262 {
 		t.started = n.Run.Started.UnixNano()
 	}
-	c := collector{trial: t, index: map[string]int{}}
-	for _, root := range n.Run.CallGraph {
-		c.collect(root, -1)
-	}
+	c := collector{trial: t, index: map[string]int{}, costs: map[*run.Node]uint64{}}
 	total := uint64(0)
-	if root := n.Run.Root(); root != nil {
-		total = root.Inclusive.Sum
+	for _, root := range n.Run.CallGraph {
+		root.Costs(func(n *run.Node, inclusive uint64) { c.costs[n] = inclusive })
+		c.collect(root, -1)
+		if root == n.Run.Root() {
+			total = c.costs[root]
+		}
 	}
 	t.total = int64(total)
 	for _, x := range []uint64{total, n.Run.WallNs, n.Run.CoreTime()} {
@@ -290,6 +292,7 @@ func measurement(runJSON []byte) (string, error) {
 type collector struct {
 	trial *trial
 	index map[string]int
+	costs map[*run.Node]uint64
 }
 
 // collect adds a node and all below it to the call paths, and gives the time in MPI.
@@ -309,14 +312,18 @@ func (c *collector) collect(n *run.Node, parent int) (mpi uint64) {
 		t.paths = append(t.paths, &callPath{digest: digest, parent: parent, kind: clean(n.Kind), name: name})
 	}
 	if n.Kind == callgraph.KindMPI.String() {
-		mpi = n.Inclusive.Sum
+		mpi = n.Cost()
 	}
 	for _, child := range n.Children {
 		mpi = plus(mpi, c.collect(child, i))
 	}
 	p := t.paths[i]
 	p.nodes = append(p.nodes, n)
-	p.inclusive = plus(p.inclusive, n.Inclusive.Sum)
+	cost := c.costs[n]
+	if !series.IsPath(n.Kind) { // what of the time is no cost is told where it was spent
+		cost = n.Inclusive.Sum
+	}
+	p.inclusive = plus(p.inclusive, cost)
 	p.mpi = plus(p.mpi, mpi)
 	return mpi
 }
@@ -333,14 +340,18 @@ func plus(a, b uint64) uint64 {
 func (p *callPath) statistics(w *writer, trial, id int64) (rows [][]any, err error) {
 	var exclusive, calls, out, in, messages uint64
 	for _, n := range p.nodes {
-		exclusive = plus(exclusive, n.Exclusive.Sum)
+		if series.IsPath(n.Kind) {
+			exclusive = plus(exclusive, n.Cost())
+		} else {
+			exclusive = plus(exclusive, n.Exclusive.Sum)
+		}
 		if n.Calls != nil {
 			calls = plus(calls, n.Calls.N)
 		}
 		out, in, messages = plus(out, n.Out), plus(in, n.In), plus(messages, n.Messages)
 	}
 	time := []any{trial, id, metricTime, float64(p.inclusive), float64(exclusive), nil, nil, nil, nil}
-	if len(p.nodes) == 1 { // else what one rank spent is not known
+	if len(p.nodes) == 1 && p.inclusive == p.nodes[0].Inclusive.Sum { // else what one rank spent is not known
 		s := p.nodes[0].Inclusive
 		time = append(time[:5], int64(min(s.N, math.MaxInt64)), float64(s.Min), float64(s.Max), s.Deviation)
 	}

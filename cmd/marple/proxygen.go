@@ -203,6 +203,15 @@ func assembly(ctx context.Context, c *cobra.Command, a proxygen.Assembly, compon
 			return err
 		}
 	}
+	var include []string
+	if own := headers(); own != "" {
+		include = append(include, own)
+	}
+	line, err := a.Compile("mpicxx", include...)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.ErrOrStderr(), "marple: compile them with: %s\n", strings.Join(line, " "))
 	if as == "json" {
 		data, err := json.MarshalIndent(struct {
 			Files   []proxygen.File     `json:"files"`

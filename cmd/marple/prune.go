@@ -24,7 +24,11 @@ children may be missing:
 With --families, --at, --records or --choose the times are modelled (see marple select): at --at, for the
 implementations that --choose names, else those that ran, else the first of each family.
 
---format json prints the same objects without the pruned ones; of a run, times are nanoseconds of all ranks.
+Of a run, times are elapsed time with a core, the mean over its ranks; for how long ranks had none, the last line says.
+Its nodes are components' methods, each below the methods that led to it, as in the published call graphs; with --by path
+calls of a method from several places are several nodes, which may leave another core.
+
+--format json prints the same objects without the pruned ones; of a run, times are nanoseconds.
 With --sweep it prints a list of cores, the largest first: up_to (the greatest threshold with this core),
 nodes, components, recovered (share of the root's time outside pruned branches) and leaving (names of the
 nodes that the next core does not have).`
@@ -35,13 +39,13 @@ func pruneCommand() *cobra.Command {
 	rule := thresholds(c)
 	along := c.Flags().String("sweep", "", "show what every threshold leaves: both (α = β), alpha, or beta (the other stays)")
 	c.Flags().Lookup("sweep").NoOptDefVal = string(prune.Both)
-	families, sizes := familiesFlag(c), sizeFlags(c)
+	families, sizes, by := familiesFlag(c), sizeFlags(c), byFlag(c)
 	choose := c.Flags().StringSlice("choose", nil, "implementations, such as flux=efm, for modelled times")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
 		if err := rule.check(); err != nil {
 			return err
 		}
-		g, err := pruneGraph(arguments[0], *families, sizes, *choose)
+		g, err := pruneGraph(arguments[0], *families, sizes, *by, *choose)
 		if err != nil {
 			return err
 		}
@@ -61,19 +65,41 @@ func pruneCommand() *cobra.Command {
 }
 
 // pruneGraph reads a call graph, with modelled times if there are families.
-func pruneGraph(path, families string, s *sizes, choose []string) (*graph.Graph, error) {
+func pruneGraph(path, families string, s *sizes, by string, choose []string) (*graph.Graph, error) {
 	if families == "" && len(s.at) == 0 && s.records == "" && len(choose) == 0 {
-		return graph.Read(path)
+		return readGraph(path, by)
 	}
 	names, err := chosen(choose)
 	if err != nil {
 		return nil, err
 	}
-	g, plan, given, err := readQuestion(path, families, s)
+	g, plan, given, err := readQuestion(path, families, by, s)
 	if err != nil {
 		return nil, err
 	}
 	return selection.Modelled(selection.Question{Graph: g, Plan: plan, Given: given}, names)
+}
+
+// byFlag is what is one node.
+func byFlag(c *cobra.Command) *string {
+	return c.Flags().String("by", "", "what is one node: method (of a component, below the methods that call it) or path (preset: method of a run; the nodes of a JSON call graph as they are)")
+}
+
+// readGraph reads a call graph with the nodes that are wanted.
+func readGraph(path, by string) (*graph.Graph, error) {
+	switch graph.By(by) {
+	case graph.Method, graph.Path, "":
+	default:
+		return nil, usage("--by: %q: expected method or path", by)
+	}
+	g, err := graph.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	if graph.By(by) == graph.Method || by == "" && g.Ranks > 0 {
+		g = g.Grouped()
+	}
+	return g, nil
 }
 
 func oneGraph(c *cobra.Command, arguments []string) error {

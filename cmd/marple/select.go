@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/goccy/go-json"
 	"github.com/spf13/cobra"
 
+	"marple/analysis/proxygen"
 	"marple/analysis/run"
 	"marple/analysis/selection"
 	"marple/analysis/selection/graph"
@@ -57,7 +59,7 @@ The file of families (YAML); a program may also declare parts of it, with marple
       - {from: rows, to: columns, time: 2e-6*n}
     qualities:
       accuracy: {rule: min, at_least: 0.8}    # min, product or sum over instances; at_least, at_most; better: lower
-    assembly:                          # for --emit-rc
+    assembly:                          # for --emit-rc without --from, the script that was measured
       setup: [path set /opt/cca/lib]
       instances: {driver: ShockDriver}
       connections: [driver Flux flux1 Flux]   # user, uses port, provider, provides port
@@ -74,13 +76,14 @@ func selectCommand() *cobra.Command {
 	c := &cobra.Command{Use: "select GRAPH", Short: "Choose the implementations that take least time", Args: oneGraph, Long: selectHelp}
 	as := format(c, "text", "json")
 	q := selection.Question{}
-	families, sizes, rule := familiesFlag(c), sizeFlags(c), thresholds(c)
+	families, sizes, rule, by := familiesFlag(c), sizeFlags(c), thresholds(c), byFlag(c)
 	limits := c.Flags().StringArray("limit", nil, "a limit, such as accuracy>=0.9, in place of the file's")
 	c.Flags().StringSliceVar(&q.Front, "front", nil, "qualities to show the front of time against")
 	c.Flags().IntVar(&q.Best, "best", 3, "how many of the best assemblies to find")
 	c.Flags().IntVar(&q.Draws, "draws", 1000, "draws of the models' errors, for the probability that the choice is right")
 	c.Flags().DurationVar(&q.Within, "within", 10*time.Second, "most time to search")
 	script := c.Flags().Bool("emit-rc", false, "print a script for Ccaffeine that makes and runs the assembly")
+	from := c.Flags().String("from", "", "with --emit-rc: the script that was measured, of which all but the exchanged classes is kept")
 	members := c.Flags().Bool("emit-cpp", false, "print C++ classes that predict what the models do (needs no GRAPH)")
 	out := c.Flags().StringP("output", "o", "", "file to write to")
 	write := func(text string) error {
@@ -110,11 +113,14 @@ func selectCommand() *cobra.Command {
 		if err := rule.check(); err != nil {
 			return err
 		}
+		if *from != "" && !*script {
+			return usage("--from: expected together with --emit-rc")
+		}
 		if q.Best < 1 || q.Draws < 0 || q.Within <= 0 {
 			return usage("--best, --draws, --within: expected numbers above 0")
 		}
 		var err error
-		if q.Graph, q.Plan, q.Given, err = readQuestion(arguments[0], *families, sizes); err != nil {
+		if q.Graph, q.Plan, q.Given, err = readQuestion(arguments[0], *families, *by, sizes); err != nil {
 			return err
 		}
 		q.Rule = rule.Rule
@@ -135,6 +141,8 @@ func selectCommand() *cobra.Command {
 		}
 		text := ""
 		switch {
+		case *script && *from != "":
+			text, err = scriptFrom(a, *from)
 		case *script:
 			text, err = a.Script()
 		case *as == "json":
@@ -150,6 +158,19 @@ func selectCommand() *cobra.Command {
 		return write(text)
 	}
 	return c
+}
+
+// scriptFrom is the script of the chosen assembly, made of another's.
+func scriptFrom(a *selection.Answer, path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	s, err := proxygen.ParseScript(path, string(text))
+	if err != nil {
+		return "", err
+	}
+	return a.ScriptFrom(s)
 }
 
 func familiesFlag(c *cobra.Command) *string {
@@ -177,13 +198,13 @@ func readPlan(families string, declared []string) (*selection.Plan, error) {
 	return selection.PlanOf(families, declared)
 }
 
-func readQuestion(path, families string, s *sizes) (g *graph.Graph, p *selection.Plan, given selection.Sizes, err error) {
+func readQuestion(path, families, by string, s *sizes) (g *graph.Graph, p *selection.Plan, given selection.Sizes, err error) {
 	for _, text := range s.at {
 		if err := given.ParseSize(text); err != nil {
 			return nil, nil, given, usage("--at: %v", err)
 		}
 	}
-	if g, err = graph.Read(path); err != nil {
+	if g, err = readGraph(path, by); err != nil {
 		return nil, nil, given, err
 	}
 	if p, err = readPlan(families, g.Families); err != nil {

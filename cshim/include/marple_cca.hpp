@@ -1119,13 +1119,12 @@ private:
             depth--;
         if (depth == 0)
             return; /* it was not monitored when it began */
-        reading now = reading::now();
         while (s.depth >= depth) {
             open &o = s.calls[--s.depth];
             if (s.depth + 1 == depth)
                 note(o, names, values);
-            marple_invocation_end(&o.call);
-            o.row.spent = now - o.begin;
+            marple_invocation_end(&o.call); /* which finds out for how long there was no core */
+            o.row.spent = reading::now() - o.begin;
             o.what->add(o.row);
         }
     }

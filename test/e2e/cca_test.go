@@ -66,7 +66,7 @@ func (a *assembly) path(name string) string { return filepath.Join(a.directory, 
 func (a *assembly) library(t testing.TB, name string, classes []string, arguments ...string) {
 	t.Helper()
 	a.mpi.cxx(t, a.path("lib"+name+".so"), append([]string{"-shared", "-fPIC", "-I" + a.directory}, arguments...)...)
-	text := "!componentType=CLASSIC\nlib" + name + ".so\n"
+	text := "!componentType=classic\nlib" + name + ".so\n"
 	for _, class := range classes {
 		text += "create_" + class + " " + class + "\n"
 	}

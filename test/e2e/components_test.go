@@ -98,7 +98,7 @@ func TestComponentsExactly(t *testing.T) {
 	require.Zero(t, r.code, r.stderr)
 	columns, rows := readInvocations(t, filepath.Join(directory, "run"))
 	require.Equal(t, []string{"component", "method", "instance", "path", "rank", "thread", "start", "wall", "mpi", "compute", "overlap",
-		"exclusive", "half", "n", "overlapped", "parameter.rank", "quality.accuracy"}, columns)
+		"exclusive", "off_core", "half", "n", "overlapped", "parameter.rank", "quality.accuracy"}, columns)
 	addsUp(t, rows)
 	type one struct {
 		path                      string
@@ -130,7 +130,7 @@ func TestComponentsExactly(t *testing.T) {
 		require.EqualValues(t, 14000+1000, last.ns("exclusive"))
 	}
 	require.Equal(t, invocation{"component": "Flux", "method": "compute", "instance": "", "path": "Driver.go > Flux.compute", "rank": int64(0), "thread": int64(0),
-		"start": rows[2]["start"], "wall": rows[2]["wall"], "mpi": 0.0, "compute": rows[2]["wall"], "overlap": 0.0, "exclusive": rows[2]["wall"],
+		"start": rows[2]["start"], "wall": rows[2]["wall"], "mpi": 0.0, "compute": rows[2]["wall"], "overlap": 0.0, "exclusive": rows[2]["wall"], "off_core": 0.0,
 		"n": int64(3), "half": 1.5, "quality.accuracy": 1 / 3.}, rows[2])
 	require.EqualValues(t, 1000, rows[4]["n"])
 	require.EqualValues(t, 1, rows[4]["overlapped"])
@@ -238,7 +238,7 @@ func TestComponents(t *testing.T) {
 		require.Len(t, rows, 2*7)
 		for k, i := range rows {
 			if i.name() == "Flux.compute" {
-				require.GreaterOrEqual(t, i.ns("wall"), 1000*i["n"].(int64), i)
+				require.GreaterOrEqual(t, i.ns("wall")+i.ns("off_core"), 1000*i["n"].(int64), i)
 				require.Zero(t, i["mpi"], i)
 			}
 			if i["overlapped"] == int64(1) { // around the one before, in which all is overlap
@@ -363,8 +363,8 @@ func compareAccount(t testing.TB, account string, rows []invocation) {
 		case "Worker.sleep":
 			ns := own[fmt.Sprint(i["parameter.thread"], i["n"])]
 			require.Positive(t, ns)
-			require.LessOrEqual(t, i.ns("wall"), ns)
-			require.GreaterOrEqual(t, i.ns("wall"), 100_000*i["n"].(int64))
+			require.LessOrEqual(t, i.ns("wall")+i.ns("off_core"), ns)
+			require.GreaterOrEqual(t, i.ns("wall")+i.ns("off_core"), 100_000*i["n"].(int64))
 		case "Worker.fail":
 			require.EqualValues(t, 200, i["n"])
 		case "Worker.many":

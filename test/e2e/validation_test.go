@@ -175,7 +175,7 @@ func (m *library) sleeping(t testing.TB) (ratios []float64) {
 	_, rows := readInvocations(t, a.path("run"))
 	for _, row := range rows {
 		if row.real("rank") == 0 && (row["component"] == "A" || row["component"] == "B") {
-			ratios = append(ratios, row.real("wall")/own[fmt.Sprint(row["component"], row.real("x"))])
+			ratios = append(ratios, (row.real("wall")+row.real("off_core"))/own[fmt.Sprint(row["component"], row.real("x"))])
 		}
 	}
 	require.Len(t, ratios, 14)

@@ -1,7 +1,7 @@
 // Package graph is a call graph as pruning and selection need it: a tree of nodes with inclusive times, read
 // from a run or from JSON that anybody can write.
 //
-// It may use run; it holds no state.
+// It may use run and words; it holds no state.
 //
 // Invariant: a graph that was read has a root, no negative or infinite time, and at most MaxDepth levels; what
 // a JSON file says beyond what is known here is kept and written again.
@@ -9,10 +9,12 @@ package graph
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
 	"marple/analysis/run"
+	"marple/analysis/words"
 )
 
 // MaxDepth is what no real call path reaches.
@@ -27,9 +29,10 @@ type Node struct {
 	// Calls is how often it was invoked; 0: not known.
 	Calls float64
 	// Sizes are the problem sizes of these invocations, where they were recorded.
-	Sizes    []Size
-	Other    []Member
-	Children []*Node
+	Sizes     []Size
+	Other     []Member
+	Children  []*Node
+	CallPaths []*run.Node // the call paths of a run that it stands for
 }
 
 // Size is a problem size: the values of its parameters, and how many invocations met it.
@@ -48,6 +51,13 @@ type Member struct {
 type Graph struct {
 	Root *Node
 	Unit float64
+	// Ranks is over how many ranks times and calls of a run are means; 0: not known.
+	Ranks int
+	// Lost is for how long, beside these times, a rank had no core or Marple took it: the mean over ranks.
+	Lost float64
+	// By says what is one node, and Paths how many nodes there are if it is the call path.
+	By    By
+	Paths int
 	// Parameters of the whole run, such as the size of the problem, that were recorded with it.
 	Parameters map[string]float64
 	Families   []string // what the program has declared of its components
@@ -73,13 +83,30 @@ func (n *Node) HasComponents() bool {
 // of the inclusive time of what they belong to.
 var inside = map[string]bool{"mpi": true, "gap": true, "off-core": true, "marple": true}
 
-// FromRun takes the tree of the thread that called MPI_Init. Times are nanoseconds of all ranks together.
+// FromRun takes the tree of the thread that called MPI_Init, with a node for each call path. Times are what call paths
+// cost (run.Node.Cost), nanoseconds; they and the numbers of calls are means over ranks.
 func FromRun(r *run.Run) (*Graph, error) {
 	root := r.Root()
 	if root == nil {
 		return nil, errNoGraph
 	}
-	g := &Graph{Root: fromRun(root), Unit: 1e-9, Parameters: r.Parameters, Families: r.Families}
+	g := &Graph{Unit: 1e-9, Ranks: max(r.Measured, 1), By: Path, Parameters: r.Parameters, Families: r.Families}
+	made := map[*run.Node]*Node{}
+	root.Costs(func(n *run.Node, inclusive uint64) {
+		out := &Node{Name: n.Name, Component: component(n), Inclusive: float64(inclusive) / float64(g.Ranks), CallPaths: []*run.Node{n}}
+		if n.Calls != nil {
+			out.Calls = float64(n.Calls.N) / float64(g.Ranks)
+		}
+		for _, c := range n.Children {
+			if !inside[c.Kind] {
+				out.Children = append(out.Children, made[c])
+			}
+		}
+		made[n] = out
+		g.Lost += float64(n.Lost()) / float64(g.Ranks)
+	})
+	g.Root = made[root]
+	g.Paths = g.Root.counted(!g.Root.HasComponents())
 	for _, others := range r.CallGraph[1:] {
 		if others.Inclusive.Sum > 0 {
 			g.Notes = append(g.Notes, "what other threads did is not in this call graph")
@@ -89,18 +116,21 @@ func FromRun(r *run.Run) (*Graph, error) {
 	return g, nil
 }
 
-func fromRun(n *run.Node) *Node {
-	out := &Node{Name: n.Name, Component: component(n), Inclusive: float64(n.Inclusive.Sum)}
-	if n.Calls != nil {
-		out.Calls = float64(n.Calls.N)
-	}
-	for _, c := range n.Children {
-		if !inside[c.Kind] {
-			out.Children = append(out.Children, fromRun(c))
+// About is what whoever reads times of the graph must know: what they are, and what is not in them.
+func (g *Graph) About() []string {
+	var list []string
+	if g.Ranks > 0 {
+		text := "Times are elapsed time with a core, the mean over " + words.Count(uint64(g.Ranks), "rank", "ranks")
+		if g.Lost >= leastLost*g.Root.Inclusive {
+			text += fmt.Sprintf("; for %s more a rank waited for a core, or Marple took it", words.Duration(g.Lost*g.Unit))
 		}
+		list = append(list, text)
 	}
-	return out
+	return append(list, g.Notes...)
 }
+
+// leastLost is the share of the whole from which on time that is no cost is told.
+const leastLost = 0.01
 
 // component is the instance that a node belongs to: the nodes of components' methods are called
 // component.method or, where there are several instances, component[instance].method.

@@ -69,11 +69,11 @@ func TestReadTakesRunsToo(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1e-9, g.Unit)
 		solve := g.Root.Children[0].Children[0] // in main
-		require.Equal(t, []any{"solve", 80.0 * ms, 2.0}, []any{solve.Name, solve.Inclusive, solve.Calls})
+		require.Equal(t, []any{"solve", 40.0 * ms, 1.0}, []any{solve.Name, solve.Inclusive, solve.Calls})
 		// What is inside a call path, MPI calls and computation between them, is no node.
 		require.Len(t, solve.Children, 1)
 		exchange := solve.Children[0]
-		require.Equal(t, []any{"exchange", 20.0 * ms}, []any{exchange.Name, exchange.Inclusive})
+		require.Equal(t, []any{"exchange", 10.0 * ms}, []any{exchange.Name, exchange.Inclusive})
 	}
 	r.CallGraph = nil
 	require.NoError(t, r.Write(analysistest.In(directory), ""))
@@ -87,6 +87,57 @@ func TestReadTakesRunsToo(t *testing.T) {
 	require.Equal(t, &Graph{Root: &Node{Name: "A", Inclusive: 7}}, g)
 	_, err = Read(filepath.Join(directory, "nothing"))
 	require.ErrorContains(t, err, "no such file")
+}
+
+// The same job costs the same on any number of ranks, with cores for all of them or not.
+func TestCostIsPerRankAndWithACore(t *testing.T) {
+	const ms = 1_000_000
+	var graphs []*Graph
+	for _, ranks := range []int{1, 2, 4} {
+		for _, coreless := range []uint64{0, 500 * ms} {
+			g, err := FromRun(analysistest.Run(ranks, 1, func(r *analysistest.Rank) {
+				r.Invoke("driver", "", "go", func() {
+					r.Invoke("flux", "", "compute", func() { r.Compute(30 * ms); r.OffCore(coreless) })
+					r.Invoke("mesh", "", "synch", func() { r.Barrier(20, 10*ms); r.OffCore(coreless) })
+				})
+			}))
+			require.NoError(t, err)
+			require.Equal(t, ranks, g.Ranks)
+			require.Equal(t, float64(2*coreless), g.Lost)
+			graphs = append(graphs, g)
+		}
+	}
+	for _, g := range graphs {
+		want, err := graphs[0].Root.JSON()
+		require.NoError(t, err)
+		got, err := g.Root.JSON()
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(got))
+	}
+	require.Equal(t, []string{"Times are elapsed time with a core, the mean over 1 rank"}, graphs[0].About())
+	require.Equal(t, []string{"Times are elapsed time with a core, the mean over 4 ranks; for 1.00 s more a rank waited for a core, or Marple took it"}, graphs[5].About())
+}
+
+// A method is one node below the methods that led to it, wherever it is called there.
+func TestByMethod(t *testing.T) {
+	g, err := FromRun(analysistest.Run(1, 1, func(r *analysistest.Rank) {
+		r.Invoke("driver", "", "go", func() {
+			for line := 10; line < 12; line++ {
+				r.Function(line, "advance", func() {
+					r.Invoke("flux", "", "compute", func() { r.Compute(30); r.Invoke("sc", "", "compute", func() { r.Compute(5) }) })
+				})
+			}
+			r.Invoke("sc", "", "compute", func() { r.Compute(1) })
+		})
+	}))
+	require.NoError(t, err)
+	m := g.Grouped()
+	require.Equal(t, []any{Path, Method, 7, 7}, []any{g.By, m.By, g.Paths, m.Paths})
+	text, err := m.Root.JSON()
+	require.NoError(t, err)
+	require.JSONEq(t, `{"name": "app", "inclusive": 71, "children": [{"name": "driver.go", "component": "driver", "inclusive": 71, "calls": 1, "children": [
+		{"name": "flux.compute", "component": "flux", "inclusive": 70, "calls": 2, "children": [{"name": "sc.compute", "component": "sc", "inclusive": 10, "calls": 2, "children": []}]},
+		{"name": "sc.compute", "component": "sc", "inclusive": 1, "calls": 1, "children": []}]}]}`, string(text))
 }
 
 func TestComponentsOfARun(t *testing.T) {

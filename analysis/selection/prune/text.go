@@ -37,6 +37,15 @@ func time(x, unit float64) string {
 func (c *Core) Text(g *graph.Graph) string {
 	p := &page{}
 	p.line("Core at α %s, β %s: %s", percent(c.Rule.Alpha), percent(c.Rule.Beta), c.size())
+	if g.By == graph.Method {
+		what := "by component and method"
+		if c.OfComponents == 0 {
+			what = "by name"
+		}
+		p.line("%s (--by method), of %s", what, words.Count(uint64(g.Paths), "call path", "call paths"))
+	} else if g.Ranks > 0 {
+		p.line("by call path (--by path)")
+	}
 	p.line("%s", strings.Repeat("─", width))
 	p.line("%10s %6s  %s", "inclusive", "share", "call graph")
 	var draw func(n *Node, depth int, lead, own string)
@@ -73,9 +82,11 @@ func (c *Core) Text(g *graph.Graph) string {
 			p.line("%10s %6s  %-9s %s", time(n.Inclusive, g.Unit), c.share(n), c.fails(n), words.Clean(n.Name+" in "+n.Of.Name))
 		}
 	}
-	for _, note := range g.Notes {
+	for _, note := range g.About() {
 		p.line("")
-		p.line("Note: %s.", note)
+		for _, line := range words.Wrap(note+".", width) {
+			p.line("%s", line)
+		}
 	}
 	return p.String()
 }
