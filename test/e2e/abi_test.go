@@ -13,6 +13,7 @@ import (
 // The program holds the real table, chosen by the real recognition, and prints each fact as mpi.h has it
 // and as the table has it.
 func TestABI(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, mpi *library) {
 		pmpi, gen := filepath.Join(top, "pmpi"), filepath.Join(build, "gen")
 		program := mpi.compile(t, "abi", filepath.Join(pmpi, "abi.c"), filepath.Join(pmpi, "next.c"), filepath.Join(gen, "functions.gen.c"),

@@ -25,7 +25,7 @@ func diagnosisOf(t testing.TB, c command, directory string, flags ...string) dia
 // A program with an adaptive mesh, of which nobody has told Marple anything: what is switched off is what is named,
 // and the mesh computes the same whatever its blocks' places.
 func TestMesh(t *testing.T) {
-	t.Parallel() // no time counts but the simulated one
+	t.Parallel()
 	program := mock.compile(t, "amr", "-lm")
 	for _, c := range []struct {
 		ranks, latency, flag, factor string

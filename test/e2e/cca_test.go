@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,17 +42,22 @@ type assembly struct {
 	directory, ccafe string
 }
 
-// frameworks are those that are built, by MPI library: tests do not run at the same time.
-var frameworks = map[string]string{}
+// frameworks are those that are built, by MPI library.
+var frameworks = struct {
+	sync.Mutex
+	made map[string]string
+}{made: map[string]string{}}
 
 func (m *library) framework(t testing.TB) *assembly {
 	t.Helper()
-	if frameworks[m.name] == "" {
+	frameworks.Lock()
+	defer frameworks.Unlock()
+	if frameworks.made[m.name] == "" {
 		out := filepath.Join(counters.directory, "ccafe-"+m.cc)
 		m.cxx(t, out, "-rdynamic", cca("framework.cpp"), cca("main.cpp"))
-		frameworks[m.name] = out
+		frameworks.made[m.name] = out
 	}
-	return &assembly{m, t.TempDir(), frameworks[m.name]}
+	return &assembly{m, t.TempDir(), frameworks.made[m.name]}
 }
 
 func (a *assembly) path(name string) string { return filepath.Join(a.directory, name) }
@@ -87,6 +93,7 @@ func create(pairs ...string) (lines []string) {
 var parts = []string{"Doubled", "Squared", "Caller", "Ring", "Faulty", "Unwilling", "Missing"}
 
 func TestFramework(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, mpi *library) {
 		a := mpi.framework(t)
 		a.library(t, "parts", parts, cca("parts.cpp"))
@@ -132,6 +139,7 @@ e of Doubled
 
 // What is wrong in a script is said once, with its line, and every process ends.
 func TestFrameworkErrors(t *testing.T) {
+	t.Parallel()
 	mock.need(t)
 	a := mock.framework(t)
 	a.library(t, "parts", parts, cca("parts.cpp"))
@@ -190,6 +198,7 @@ func TestFrameworkErrors(t *testing.T) {
 // Mastermind and TAU's component under Marple and without it: what they say of times is checked by the component that
 // knows them; what Marple has recorded of the same is in the run.
 func TestMastermind(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, mpi *library) {
 		a := mpi.framework(t)
 		a.library(t, "measured", []string{"Driver", "Tau", "Mastermind"}, cca("measured.cpp"))

@@ -88,6 +88,7 @@ func addsUp(t testing.TB, rows []invocation) {
 
 // On the virtual clock every time is known: see the program.
 func TestComponentsExactly(t *testing.T) {
+	t.Parallel()
 	mock.need(t)
 	program := mock.compile(t, "components", "-ldl")
 	directory := t.TempDir()
@@ -186,6 +187,7 @@ computes.
 
 // Another implementation of Parquet, which test/setup.sh installs where it can, reads the same.
 func TestInvocationsForAnotherReader(t *testing.T) {
+	t.Parallel()
 	library := filepath.Join(top, "build", "node", "node_modules", "hyparquet")
 	if _, err := exec.LookPath("node"); err != nil {
 		missing(t, "node")
@@ -225,6 +227,7 @@ console.log(JSON.stringify(rows, (_, v) => typeof v === 'bigint' ? Number(v) : v
 
 // Real MPI libraries: the same records, with times that are at least those of the work.
 func TestComponents(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, mpi *library) {
 		program := mpi.compile(t, "components", "-ldl")
 		directory := t.TempDir()
@@ -252,6 +255,7 @@ func TestComponents(t *testing.T) {
 
 // A run that is killed leaves every invocation that had ended, once.
 func TestComponentsAfterAKill(t *testing.T) {
+	t.Parallel()
 	mock.need(t)
 	program := mock.compile(t, "components", "-ldl")
 	directory := t.TempDir()
@@ -288,6 +292,7 @@ func TestThreadsSleepWhileTheProgramRuns(t *testing.T) {
 
 // Without MPI the report comes at exit, and every thread's invocations are there.
 func TestComponentsWithoutMPI(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("g++"); err != nil {
 		missing(t, "g++")
 	}
@@ -321,6 +326,7 @@ func TestComponentsWithoutMPI(t *testing.T) {
 
 // The name of a value may lie anywhere, and its address may hold another one the next time.
 func TestNamesOfValues(t *testing.T) {
+	t.Parallel()
 	directory := t.TempDir()
 	program := filepath.Join(directory, "values")
 	out, err := exec.Command("gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-I"+filepath.Join(top, "cshim", "include"), apps("values.c"), "-o", program, "-ldl").CombinedOutput()
@@ -372,6 +378,7 @@ func compareAccount(t testing.TB, account string, rows []invocation) {
 // A component of which there is a stripped library and a header is measured through its proxy, what it does in MPI
 // included.
 func TestComponentWithoutSource(t *testing.T) {
+	t.Parallel()
 	mock.need(t)
 	for _, tool := range []string{"g++", "strip", "clang"} {
 		if _, err := exec.LookPath(tool); err != nil {

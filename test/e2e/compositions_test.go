@@ -18,7 +18,7 @@ roles: {pipeline.work.master: "0,4,8", pipeline.work.worker: "1-3,5-7,9-11"}
 
 // Programs of composed designs: the cause is named in its place in the composition, and nothing where nothing is wrong.
 func TestCompositionsOnTheVirtualClock(t *testing.T) {
-	t.Parallel() // no time counts but the simulated one
+	t.Parallel()
 	directory := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(directory, "farms.yaml"), []byte(stagesOfFarms), 0o644))
 	for _, c := range []struct {

@@ -109,6 +109,7 @@ func unbalanced(r *run.Run) []string {
 // Between Init and Finalize lies what the program itself says: not less than from after the one to before
 // the other, and not more than from before the one to after the other.
 func TestTimeIsThatFromInitToFinalize(t *testing.T) {
+	t.Parallel()
 	const ranks = 3
 	each(t, func(t *testing.T, mpi *library) {
 		program := mpi.compile(t, "brackets")
@@ -132,6 +133,7 @@ func TestTimeIsThatFromInitToFinalize(t *testing.T) {
 
 // On the virtual clock nothing is lost between the ticks.
 func TestVirtualTimeIsExact(t *testing.T) {
+	t.Parallel()
 	const ms = 1_000_000
 	mock.need(t)
 	r := mock.virtual(t, command{}, 4, []string{mock.compile(t, "brackets")})

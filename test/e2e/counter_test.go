@@ -136,6 +136,7 @@ func recorded(t testing.TB, r *run.Run) calls {
 
 // A second tool below Marple sees every call that Marple sees, and each once.
 func TestCallsAreThoseOfAnIndependentCounter(t *testing.T) {
+	t.Parallel()
 	functions := readTable(t)
 	steps := scale(3, 100)
 	programs := []struct {

@@ -49,6 +49,7 @@ func requireCounts(t testing.TB, rows []invocation, name string, perUnit int64) 
 
 // Page faults are caused on purpose, and counted one by one, whoever counts them.
 func TestPageFaults(t *testing.T) {
+	t.Parallel()
 	program := compileCounters(t)
 	for _, c := range []struct{ name, papi, mode, source string }{
 		{"as usual", "", "faults", ""}, {"without PAPI", "none", "faults", ""}, {"perf_event forbidden", "none", "forbidden", "kernel"},
@@ -87,6 +88,7 @@ func TestPageFaults(t *testing.T) {
 
 // The arithmetic is checked with a stub: several counters, of two components, more than there are registers.
 func TestCountersOfPAPI(t *testing.T) {
+	t.Parallel()
 	program := compileCounters(t)
 	stub := filepath.Join(t.TempDir(), "libpapi.so")
 	out, err := exec.Command("gcc", "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", filepath.Join(top, "test", "papi", "stub.c"), "-o", stub).CombinedOutput()
@@ -112,6 +114,7 @@ func TestCountersOfPAPI(t *testing.T) {
 
 // What cannot be counted is said in one line, and the run goes on.
 func TestWhatCannotBeCounted(t *testing.T) {
+	t.Parallel()
 	program := compileCounters(t)
 	for _, c := range []struct{ name, papi, counters, says string }{
 		{"PAPI absent", "none", "other:::EVENT", "other:::EVENT (it takes PAPI to know it); PAPI is not used: none cannot be opened"},

@@ -113,6 +113,7 @@ func differs(of, field string) bool {
 }
 
 func TestTheSameRunEverywhere(t *testing.T) {
+	t.Parallel()
 	for _, ranks := range []int{2, 3, scale(4, 7)} {
 		t.Run(fmt.Sprint(ranks, " ranks"), func(t *testing.T) {
 			want, from := "", ""
@@ -147,6 +148,7 @@ func TestTheSameRunEverywhere(t *testing.T) {
 
 // The library that all of them have loaded is built of the C library alone.
 func TestTheLibraryIsBuiltWithoutMPI(t *testing.T) {
+	t.Parallel()
 	file, err := elf.Open(artifact(t, "libmarple.so"))
 	require.NoError(t, err)
 	defer file.Close()

@@ -66,6 +66,7 @@ var endings = []struct {
 }
 
 func TestEndings(t *testing.T) {
+	t.Parallel()
 	const ranks = 2
 	each(t, func(t *testing.T, mpi *library) {
 		program := mpi.compile(t, "endings")
@@ -139,10 +140,11 @@ func function(r *run.Run, name string) run.Function {
 // Killed at any moment, a rank leaves each call that it has ended, once, and none that it has not begun. It is read
 // while it runs, too.
 func TestKilledAtAnyMoment(t *testing.T) {
+	t.Parallel()
 	const ranks, scatter = 2, 20_000
 	each(t, func(t *testing.T, mpi *library) {
 		program := mpi.compile(t, "endings")
-		for i := range scale(4, 100) {
+		for i := range scale(2, 100) {
 			scratch := t.TempDir()
 			directory, account := filepath.Join(scratch, "run"), filepath.Join(scratch, "account")
 			job := start(t, mpi.launch(ranks, artifact(t, "marple"), "exec", "--out", directory, "--", program, account, "loop"))
@@ -222,6 +224,7 @@ func (m *library) hung(t testing.TB, n int, ready func(r *run.Run) bool, program
 
 // A run that hangs: each rank is told in which call it is, of whom, since when and from where.
 func TestStuckCalls(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, mpi *library) {
 		program := mpi.compile(t, "deadlock", "-g")
 		r, _ := mpi.hung(t, 2, func(r *run.Run) bool { return len(r.Stuck) == 2 && r.Stuck[0].Call == "MPI_Finalize" }, program)
@@ -239,6 +242,7 @@ func TestStuckCalls(t *testing.T) {
 // Ranks that wait for each other are told in a circle, whatever communicator they do it on; those that exchange
 // messages are not.
 func TestDeadlocks(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, mpi *library) {
 		program := mpi.compile(t, "deadlock", "-g")
 		all := func(call string) func(r *run.Run) bool {
@@ -268,6 +272,7 @@ func TestDeadlocks(t *testing.T) {
 // A rank is killed and the launcher lets the others go on. Open MPI's own MPI_Finalize then waits for ever, so
 // the report has to come before.
 func TestSurvivors(t *testing.T) {
+	t.Parallel()
 	openMPI.need(t)
 	program := openMPI.compile(t, "endings")
 	scratch := t.TempDir()
@@ -291,6 +296,7 @@ func TestSurvivors(t *testing.T) {
 
 // Where some ranks run without Marple, none is measured, and nothing waits for what never comes.
 func TestSomeRanksWithoutMarple(t *testing.T) {
+	t.Parallel()
 	eachReal(t, func(t *testing.T, mpi *library) { // the mock's launcher starts one program
 		program := mpi.compile(t, "endings")
 		account := filepath.Join(t.TempDir(), "account")

@@ -171,6 +171,7 @@ var notCalled = map[string]string{
 }
 
 func TestEveryFunction(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, mpi *library) {
 		program := mpi.everything(t)
 		directory := t.TempDir()

@@ -20,6 +20,7 @@ import (
 
 // Runs of real programs in every format, and as far as there are tools that read them here, read by those.
 func TestExports(t *testing.T) {
+	t.Parallel()
 	otf2(t)
 	count := func(text, record string) int {
 		return len(regexp.MustCompile(`(?m)^`+record+` `).FindAllString(text, -1))
@@ -85,6 +86,7 @@ func TestExports(t *testing.T) {
 
 // speedscope itself, which test/setup.sh installs where it can, opens what it says it opens, and shows the time of a function.
 func TestExportsInSpeedscope(t *testing.T) {
+	t.Parallel()
 	application := filepath.Join(top, "build", "node", "node_modules", "speedscope", "dist", "release", "index.html")
 	if _, err := os.Stat(application); err != nil {
 		missing(t, "speedscope")
@@ -149,6 +151,7 @@ func otf2(t testing.TB) {
 
 // Every MPI function there is, and what a program may do with requests and communicators.
 func TestOTF2OfEverything(t *testing.T) {
+	t.Parallel()
 	otf2(t)
 	mock.need(t)
 	directory := t.TempDir()

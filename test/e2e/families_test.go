@@ -14,6 +14,7 @@ import (
 // Families that are configured are chosen from when the program ends, and the choice stands in the report; a mistake
 // in their file costs the choice, not the report.
 func TestFamilies(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, mpi *library) {
 		program := mpi.compile(t, "families", "-ldl")
 		directory := t.TempDir()
@@ -58,6 +59,7 @@ families:
 // The validation of the thesis at the end of the run itself: components declare their families, models come from the
 // records of what ran, and the report names the best assembly. On the virtual clock all of it is exact.
 func TestValidation(t *testing.T) {
+	t.Parallel()
 	mock.need(t)
 	program := mock.compile(t, "validation", "-ldl")
 	for _, c := range []struct{ run, sizes, best string }{

@@ -57,7 +57,7 @@ var ailments = []ailment{
 }
 
 func TestFindingsOnTheVirtualClock(t *testing.T) {
-	t.Parallel() // no time counts but the simulated one
+	t.Parallel()
 	mock.need(t)
 	program := mock.compile(t, "ailments")
 	for _, a := range ailments {
@@ -130,6 +130,7 @@ func (a ailment) judge(t testing.TB, mpi *library, ranks int, program string) {
 
 // More ranks than cores: that is stated.
 func TestMoreRanksThanCores(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, mpi *library) {
 		program := []string{mpi.compile(t, "ailments"), "healthy", "1"}
 		r, end := mpi.measured(t, command{}, 2, program)

@@ -15,6 +15,7 @@ import (
 
 // The same calls, bytes, peers and communicators, whatever the language. The table is the C form's.
 func TestFiveForms(t *testing.T) {
+	t.Parallel()
 	const ranks = 4
 	for _, mpi := range []*library{openMPI, mpich} {
 		t.Run(mpi.name, func(t *testing.T) {
@@ -60,6 +61,7 @@ func TestFiveForms(t *testing.T) {
 
 // Fortran compiled without an underscore behind its names.
 func TestPlainFortran(t *testing.T) {
+	t.Parallel()
 	const ranks, calls = 2, 10
 	eachReal(t, func(t *testing.T, mpi *library) {
 		fortran := mpi.tool(strings.Replace(mpi.cc, "mpicc", "mpifort", 1))

@@ -94,6 +94,7 @@ func (h host) name() string {
 }
 
 func TestHosts(t *testing.T) {
+	t.Parallel()
 	for _, mpi := range []*library{openMPI, mpich} {
 		t.Run(mpi.name, func(t *testing.T) {
 			mpi.need(t)
@@ -155,6 +156,7 @@ func (h host) test(t testing.TB, mpi *library, program string) {
 // What the threads that do not call MPI compute, as the program itself accounts for it: not less than its own one, and
 // not more than all of them, the MPI library's and Marple's too.
 func TestOtherThreads(t *testing.T) {
+	t.Parallel()
 	eachReal(t, func(t *testing.T, mpi *library) {
 		measured, r, own, all := mpi.beside(t)
 		const granularity = 1e-3 // of the clocks, in seconds
@@ -261,6 +263,7 @@ func eachReal(t *testing.T, test func(t *testing.T, mpi *library)) {
 
 // What a program that ends without MPI_Finalize has opened in the place of stderr is its own, too.
 func TestDataInThePlaceOfStderr(t *testing.T) {
+	t.Parallel()
 	eachReal(t, func(t *testing.T, mpi *library) {
 		c := command{directory: t.TempDir()}
 		r := c.run(t, artifact(t, "marple"), "exec", "--out", "run", mpi.host(t, "descriptors"), "stderr-is-data-at-exit")
@@ -275,6 +278,7 @@ func TestDataInThePlaceOfStderr(t *testing.T) {
 
 // The figures are computed as if the program had asked for no rounding of its own.
 func TestRounding(t *testing.T) {
+	t.Parallel()
 	program := mock.host(t, "rounded")
 	figures := func(arguments ...string) []byte {
 		directory := filepath.Join(t.TempDir(), "run")
@@ -292,6 +296,7 @@ func TestRounding(t *testing.T) {
 }
 
 func TestHostsThreadLevels(t *testing.T) {
+	t.Parallel()
 	eachReal(t, func(t *testing.T, mpi *library) {
 		program := mpi.host(t, "plain")
 		for level, name := range []string{"single", "funneled", "serialized", "multiple"} {
@@ -303,6 +308,7 @@ func TestHostsThreadLevels(t *testing.T) {
 
 // An error is the library's to deal with: Open MPI ends the program, MPICH tells it.
 func TestHostsInitTwice(t *testing.T) {
+	t.Parallel()
 	eachReal(t, func(t *testing.T, mpi *library) {
 		program := mpi.host(t, "twice")
 		bare := command{}.run(t, mpi.launch(hostRanks, program)...)
@@ -327,6 +333,7 @@ func lines(text string) map[string]int {
 
 // Each world has a run of its own: parents and children, started by hand or by a preloaded launcher.
 func TestDynamicProcesses(t *testing.T) {
+	t.Parallel()
 	eachReal(t, func(t *testing.T, mpi *library) {
 		program := mpi.host(t, "spawn")
 		bare := command{}.run(t, mpi.launch(hostRanks, program, program)...)
@@ -359,6 +366,7 @@ func TestDynamicProcesses(t *testing.T) {
 
 // Without a world the ranks' records are kept, and merged afterwards.
 func TestSessions(t *testing.T) {
+	t.Parallel()
 	mpich.need(t)
 	program := mpich.host(t, "sessions")
 	c := command{directory: t.TempDir()}
@@ -386,6 +394,7 @@ func TestSessions(t *testing.T) {
 
 // A plugin's own functions with Fortran's names without an underscore stay its own.
 func TestOwnNames(t *testing.T) {
+	t.Parallel()
 	eachReal(t, func(t *testing.T, mpi *library) {
 		plugin := "PLUGIN=" + mpi.host(t, "names", "-shared", "-fPIC", "-DPLUGIN")
 		host{program: "names", mode: "own", environment: []string{plugin}}.test(t, mpi, mpi.host(t, "names"))
@@ -395,6 +404,7 @@ func TestOwnNames(t *testing.T) {
 // Another PMPI tool sees what it sees without Marple, and Marple sees everything, in whatever order they are
 // loaded, even if the tool is part of the program.
 func TestOtherTools(t *testing.T) {
+	t.Parallel()
 	eachReal(t, func(t *testing.T, mpi *library) {
 		ours, plain, source := artifact(t, "libmarple.so"), mpi.host(t, "plain"), apps("hosts/tool.c")
 		tool := mpi.host(t, "tool", "-shared", "-fPIC")
@@ -472,6 +482,7 @@ func summaries(stderr string) map[string]int {
 
 // Eight threads in MPI at once, and everything they did is counted.
 func TestThreads(t *testing.T) {
+	t.Parallel()
 	eachReal(t, func(t *testing.T, mpi *library) {
 		measured, r := mpi.measuredHost(t, command{}, mpi.host(t, "threads"), "100000")
 		for _, line := range strings.Split(r.stdout, "\n") {
@@ -500,6 +511,7 @@ var waitsOrAllocates = regexp.MustCompile(`^call ((pthread_(mutex|rwlock|spin|co
 // While eight threads make MPI calls, and hand over full buffers, the library calls nothing that takes a lock
 // or memory; and of short bursts of calls most make no call to anything at all.
 func TestNoLockOnTheEventPath(t *testing.T) {
+	t.Parallel()
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the program writes machine code")
 	}
@@ -524,6 +536,7 @@ func TestNoLockOnTheEventPath(t *testing.T) {
 
 // What cannot be measured runs all the same, and it is said why.
 func TestProgramsThatNothingCanBePreloadedInto(t *testing.T) {
+	t.Parallel()
 	directory := t.TempDir()
 	source := filepath.Join(directory, "p.c")
 	require.NoError(t, os.WriteFile(source, []byte(`#include <stdio.h>
@@ -584,6 +597,7 @@ const nobody = 65534
 
 // A program may lose the variables on its way; then it is not measured, and nothing else.
 func TestClearedEnvironment(t *testing.T) {
+	t.Parallel()
 	eachReal(t, func(t *testing.T, mpi *library) {
 		program := mpi.host(t, "cleared")
 		c := command{directory: t.TempDir()}
@@ -598,6 +612,7 @@ func TestClearedEnvironment(t *testing.T) {
 
 // The library is in every process that inherits it: launchers, shells, their children.
 func TestPreloadedIntoEverything(t *testing.T) {
+	t.Parallel()
 	eachReal(t, func(t *testing.T, mpi *library) {
 		program := mpi.host(t, "plain")
 		script := filepath.Join(t.TempDir(), "script")
@@ -639,6 +654,7 @@ func disk(t testing.TB, options string) string {
 }
 
 func TestDisks(t *testing.T) {
+	t.Parallel()
 	eachReal(t, func(t *testing.T, mpi *library) {
 		plain, limits := mpi.host(t, "plain"), mpi.host(t, "limits")
 		exact := func(t *testing.T, r result) {
@@ -678,6 +694,7 @@ func TestDisks(t *testing.T) {
 
 // The number of threads is limited for other users than root only.
 func TestLimitedThreads(t *testing.T) {
+	t.Parallel()
 	eachReal(t, func(t *testing.T, mpi *library) {
 		program, directory := mpi.host(t, "limits"), filepath.Join(os.TempDir(), fmt.Sprintf("marple-host-%d", os.Getpid()))
 		require.NoError(t, os.Mkdir(directory, 0o777))

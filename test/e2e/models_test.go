@@ -155,7 +155,7 @@ func (m modelRun) names() string {
 
 // On the virtual clock every ailment is named, and first, with its cost; where it is off, it is not named.
 func TestAilmentsOfModelsOnTheVirtualClock(t *testing.T) {
-	t.Parallel() // no time counts but the simulated one
+	t.Parallel()
 	mock.need(t)
 	const ranks = 8
 	suite := t
@@ -199,7 +199,7 @@ func TestAilmentsOfModelsOnTheVirtualClock(t *testing.T) {
 
 // A program of two designs, one after the other or in turns, is said to be both, and each is diagnosed by its own model.
 func TestPhases(t *testing.T) {
-	t.Parallel() // no time counts but the simulated one
+	t.Parallel()
 	mock.need(t)
 	onClock := *mock
 	onClock.mpirun = append(slices.Clone(mock.mpirun), "--virtual")
@@ -274,6 +274,7 @@ func TestJudgeAilmentsOfModels(t *testing.T) {
 // marple diagnose -- LAUNCHER measures what the next level asks for, and no more: one run for the profile, a second one
 // with the sequence of events.
 func TestExperiments(t *testing.T) {
+	t.Parallel()
 	mock.need(t)
 	line := append([]string{"--"}, mock.launch(4, mock.compile(t, "models/pipeline", "-lm"), "coarse-grain")...)
 	line = slices.Insert(line, 2, "--virtual")

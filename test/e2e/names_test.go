@@ -142,6 +142,7 @@ func exported(t testing.TB) []string {
 }
 
 func TestEveryFunctionIsMeasuredOrLeftForAReason(t *testing.T) {
+	t.Parallel()
 	functions := readTable(t)
 	each(t, func(t *testing.T, mpi *library) {
 		var neither, both []string
@@ -162,10 +163,12 @@ func TestEveryFunctionIsMeasuredOrLeftForAReason(t *testing.T) {
 }
 
 func TestTheLibraryExportsTheTable(t *testing.T) {
+	t.Parallel()
 	assert.Equal(t, slices.Sorted(maps.Keys(readTable(t).wrapped)), exported(t))
 }
 
 func TestParametersAreThoseOfTheHeaders(t *testing.T) {
+	t.Parallel()
 	functions := readTable(t)
 	seen := map[string]bool{}
 	each(t, func(t *testing.T, mpi *library) {
@@ -191,6 +194,7 @@ func TestParametersAreThoseOfTheHeaders(t *testing.T) {
 // Where a Fortran library has an entry point of a measured function, libmarple.so has it too: in every
 // spelling, for every binding.
 func TestFortranNames(t *testing.T) {
+	t.Parallel()
 	measured := map[string]bool{}
 	for name := range readTable(t).wrapped {
 		measured[strings.ToLower(name)] = true

@@ -20,6 +20,7 @@ import (
 
 // The page of a measured run, in a real browser: every view is opened with the mouse and used with keys.
 func TestPage(t *testing.T) {
+	t.Parallel()
 	c := command{directory: t.TempDir()}
 	r := c.run(t, mock.tool("mpirun"), "-n", "4", "--virtual", artifact(t, "marple"), "exec", "--clock", "external", "--trace", "10", "--out", "run", "--report", "none",
 		mock.compile(t, "waits"), "late-sender", "200")
@@ -112,6 +113,7 @@ func TestPage(t *testing.T) {
 
 // Runs in directories and in a database, in one list: filtered, sorted, shown and compared in a real browser.
 func TestServe(t *testing.T) {
+	t.Parallel()
 	directory := t.TempDir()
 	c := command{directory: directory}
 	for i, name := range []string{"one", "two"} {

@@ -247,6 +247,7 @@ func (m *library) paths(t testing.TB, ranks int, program []string, flags ...stri
 }
 
 func TestPathsOfC(t *testing.T) {
+	t.Parallel()
 	openMPI.need(t)
 	mpich.need(t)
 	expected := expectedPaths(t, paths("plain.c"))
@@ -279,6 +280,7 @@ func TestPathsOfC(t *testing.T) {
 
 // Without tables a path says so above the function that made the call, and nothing is lost.
 func TestPathsWithoutTables(t *testing.T) {
+	t.Parallel()
 	openMPI.need(t)
 	program := openMPI.build(t, openMPI.cc, paths("plain.c"), "-g", "-O1", "-Wl,--no-eh-frame-hdr")
 	r, result := openMPI.measured(t, command{}, 2, []string{program})
@@ -298,6 +300,7 @@ func TestPathsWithoutTables(t *testing.T) {
 }
 
 func TestPathsOfInlinedFunctions(t *testing.T) {
+	t.Parallel()
 	for _, flags := range [][]string{{"-g", "-O2"}, {"-g", "-gdwarf-4", "-O1"}, {"-g", "-gsplit-dwarf", "-O3"}} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
 			mpich.need(t)
@@ -308,6 +311,7 @@ func TestPathsOfInlinedFunctions(t *testing.T) {
 }
 
 func TestPathsOfCxx(t *testing.T) {
+	t.Parallel()
 	for flag, mpi := range map[string]*library{"-O0": openMPI, "-O2": mpich, "-O3": openMPI} {
 		t.Run(flag, func(t *testing.T) {
 			mpi.need(t)
@@ -318,6 +322,7 @@ func TestPathsOfCxx(t *testing.T) {
 }
 
 func TestPathsOfFortran(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		source, flag string
 		mpi          *library
@@ -332,6 +337,7 @@ func TestPathsOfFortran(t *testing.T) {
 
 // A plugin that comes to lie where another one was is told apart, although every address is the same.
 func TestPathsOfUnloadedModules(t *testing.T) {
+	t.Parallel()
 	for _, mpi := range []*library{openMPI, mpich} {
 		t.Run(mpi.name, func(t *testing.T) {
 			mpi.need(t)
@@ -348,6 +354,7 @@ func TestPathsOfUnloadedModules(t *testing.T) {
 }
 
 func TestPathsOfThreads(t *testing.T) {
+	t.Parallel()
 	for _, mpi := range []*library{openMPI, mpich} {
 		t.Run(mpi.name, func(t *testing.T) {
 			mpi.need(t)
@@ -358,6 +365,7 @@ func TestPathsOfThreads(t *testing.T) {
 }
 
 func TestPathsAndRegions(t *testing.T) {
+	t.Parallel()
 	for flag, mpi := range map[string]*library{"-O0": openMPI, "-O2": mpich} {
 		t.Run(flag, func(t *testing.T) {
 			mpi.need(t)
@@ -368,6 +376,7 @@ func TestPathsAndRegions(t *testing.T) {
 }
 
 func TestPathsThroughAWrapper(t *testing.T) {
+	t.Parallel()
 	mpich.need(t)
 	for _, flag := range []string{"-O0", "-O2"} {
 		comparePaths(t, expectedPaths(t, paths("wrapped.c")), mpich.paths(t, 2, []string{mpich.build(t, mpich.cc, paths("wrapped.c"), "-g", flag)}))
@@ -376,6 +385,7 @@ func TestPathsThroughAWrapper(t *testing.T) {
 
 // Of a stack that is deeper than a path may be, the innermost functions are told, and that there are others.
 func TestPathsAreBounded(t *testing.T) {
+	t.Parallel()
 	mpich.need(t)
 	program := mpich.build(t, mpich.cc, paths("deep.c"), "-O1")
 	again := func(n int) []step { return slices.Repeat([]step{{name: "again"}}, n) }
@@ -406,6 +416,7 @@ func TestPathsAreBounded(t *testing.T) {
 
 // Python: from the interpreter to mpi4py all are C functions, and all ranks have the same.
 func TestPathsOfPython(t *testing.T) {
+	t.Parallel()
 	openMPI.need(t)
 	const python = "/usr/bin/python3" // which mpi4py is packaged for
 	if exec.Command(python, "-c", "import mpi4py.MPI").Run() != nil {
@@ -458,6 +469,7 @@ func charges(r *run.Run) map[string]string {
 }
 
 func TestTimeBetweenCallsIsChargedToFunctions(t *testing.T) {
+	t.Parallel()
 	mock.need(t)
 	text, err := os.ReadFile(paths("gaps.c"))
 	require.NoError(t, err)
@@ -501,6 +513,7 @@ func checkSums(t testing.TB, n *run.Node) {
 // Functions that say when they begin and end, left by returning, by exceptions and by longjmp, too deep for all to be
 // kept, and among others that say nothing.
 func TestInstrumentedFunctions(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(paths("hooks.cc"))
 	require.NoError(t, err)
 	want := map[string]uint64{}

@@ -69,6 +69,7 @@ func TestJudgePipelineOfBulges(t *testing.T) {
 // On the virtual clock it is known how long each design makes the other wait: 12 bulges, 3 ranks that wait, 3 ms for a
 // bulge and 2 ms for its blocks. Every second time both are waited for at once.
 func TestBulgesOnTheVirtualClock(t *testing.T) {
+	t.Parallel()
 	program := mock.compile(t, "models/bulges", "-lm")
 	for ailment, want := range map[string]map[string]float64{
 		"healthy": {},

@@ -70,6 +70,7 @@ var learntFrom = []struct {
 }
 
 func TestDesignsLearntFromAreRecognized(t *testing.T) {
+	t.Parallel()
 	mock.need(t)
 	for _, p := range learntFrom {
 		program := mock.compile(t, p.program, "-lm")
@@ -150,7 +151,7 @@ func recognized(t testing.TB, r *run.Run) (got, next string) {
 }
 
 func TestDesignsAreRecognized(t *testing.T) {
-	t.Parallel() // no time counts but the simulated one
+	t.Parallel()
 	mock.need(t)
 	table := []string{"Judged by signs that were set with other programs: those of analysis/diagnosis/recognition_test.go.",
 		fmt.Sprintf("%-22s %5s  %-39s %-39s %s", "program", "ranks", "is", "looks like", "or")}

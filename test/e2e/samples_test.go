@@ -39,6 +39,7 @@ func computed(root *run.Node, functions ...string) map[string]uint64 {
 }
 
 func TestSamplesTellWhatIsComputed(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, mpi *library) {
 		r, end, ns := mpi.shares(t)
 		heavy, light, inlined := ns["heavy"], ns["light"], ns["inlined"]
@@ -82,6 +83,7 @@ func TestJudgeShares(t *testing.T) {
 }
 
 func TestSamplesOfThreadsWithoutMPI(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, mpi *library) {
 		program := mpi.compile(t, "samples", "-lm")
 		r, end := mpi.measured(t, command{}, 1, []string{program, "threads"}, "--sample", "100")
@@ -96,6 +98,7 @@ func TestSamplesOfThreadsWithoutMPI(t *testing.T) {
 }
 
 func TestSamplesDisturbNothing(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, mpi *library) {
 		program := mpi.compile(t, "samples", "-lm")
 		for _, what := range []string{"neutral", "takes", "has"} {
@@ -118,6 +121,7 @@ func TestSamplesDisturbNothing(t *testing.T) {
 }
 
 func TestNoSamplesOfSimulatedTime(t *testing.T) {
+	t.Parallel()
 	program := mock.compile(t, "samples", "-lm")
 	onClock := *mock
 	onClock.mpirun = append(slices.Clone(mock.mpirun), "--virtual")

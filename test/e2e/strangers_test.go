@@ -182,6 +182,7 @@ func (s stranger) fixed(all calls) calls {
 }
 
 func TestProgramsNobodyHereWrote(t *testing.T) {
+	t.Parallel()
 	const ranks = 2
 	functions := readTable(t)
 	one := command{environment: []string{"OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1"}}

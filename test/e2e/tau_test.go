@@ -93,6 +93,7 @@ func everythingOf(*run.Run) {}
 
 // On the virtual clock, everything is equal to the last digit.
 func TestTAUExactly(t *testing.T) {
+	t.Parallel()
 	mock.need(t)
 	h := newTAUHost(t, mock)
 	for name, c := range map[string]struct {
@@ -119,6 +120,7 @@ func TestTAUExactly(t *testing.T) {
 
 // Where TAU is a part of the program, its frames cannot be told from the program's: call paths are made of timers alone.
 func TestTAUInTheProgram(t *testing.T) {
+	t.Parallel()
 	mock.need(t)
 	h := newTAUHost(t, mock)
 	expected := h.directly(t, nil, "blocking")
@@ -153,6 +155,7 @@ func bytesNotKnown(r *run.Run) {
 
 // Atomic events and metadata are those of all ranks.
 func TestTAUReported(t *testing.T) {
+	t.Parallel()
 	mock.need(t)
 	h := newTAUHost(t, mock)
 	r := h.throughTAU(t, nil, "blocking")
@@ -200,6 +203,7 @@ func TestTAUReported(t *testing.T) {
 
 // Whatever else brings the library into the process, events count once.
 func TestTAUTwice(t *testing.T) {
+	t.Parallel()
 	mock.need(t)
 	h := newTAUHost(t, mock)
 	expected := h.directly(t, nil, "blocking")
@@ -237,6 +241,7 @@ func TestTAUTwice(t *testing.T) {
 
 // With real libraries times differ; all else is equal. And call paths lead to the program's lines, past TAU.
 func TestTAUWithRealMPI(t *testing.T) {
+	t.Parallel()
 	for _, mpi := range []*library{openMPI, mpich} {
 		t.Run(mpi.name, func(t *testing.T) {
 			mpi.need(t)
@@ -264,6 +269,7 @@ func TestTAUWithRealMPI(t *testing.T) {
 
 // A program without MPI, whose TAU is linked into it: the report comes with the first of the callbacks at the end.
 func TestTAUAlone(t *testing.T) {
+	t.Parallel()
 	program := compile(t, "gcc", "tau/alone", "-rdynamic", "-ldl", "-lpthread")
 	for places, reports := range map[string]bool{"16": true, "18": true, "45": true, "60": true, "4": false} {
 		t.Run(places+" callbacks", func(t *testing.T) {

@@ -82,6 +82,7 @@ var troubles = []trouble{
 }
 
 func TestTrouble(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, mpi *library) {
 		program := mpi.compile(t, "results")
 		want := mpi.bare(t, command{}, troubledRanks, program, "3")
@@ -133,6 +134,7 @@ func (x trouble) check(t testing.TB, mpi *library, program string, want result, 
 
 // A file system that takes nothing, a little, or almost enough: from no rank's file to all but one.
 func TestFullDirectory(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root may mount a small file system")
 	}
@@ -162,6 +164,7 @@ func TestFullDirectory(t *testing.T) {
 
 // An MPI library that is none of those whose binary interface is known: nothing is measured, nothing left behind.
 func TestForeignMPI(t *testing.T) {
+	t.Parallel()
 	mock.need(t)
 	foreign := *mock
 	foreign.cc = "mpicc-foreign"
@@ -177,6 +180,7 @@ func TestForeignMPI(t *testing.T) {
 
 // marple alone, without the library it preloads.
 func TestNoLibrary(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, mpi *library) {
 		program := mpi.compile(t, "results")
 		want := mpi.bare(t, command{}, troubledRanks, program, "3")
@@ -196,6 +200,7 @@ func TestNoLibrary(t *testing.T) {
 
 // A program that does nothing between MPI_Init and MPI_Finalize has no problem.
 func TestNothingToMeasure(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, mpi *library) {
 		measured, r := mpi.measured(t, command{}, troubledRanks, []string{mpi.compile(t, "nothing")})
 		assert.Zero(t, r.code)
@@ -210,6 +215,7 @@ func TestNothingToMeasure(t *testing.T) {
 
 // On the virtual clock a deadlock is seen, and Marple's waiting in MPI_Finalize must not look like life.
 func TestDeadlockStaysOne(t *testing.T) {
+	t.Parallel()
 	const deadlock = 86 // see test/mock/README.md
 	mock.need(t)
 	onClock := *mock

@@ -46,6 +46,7 @@ var unmeasured = []struct {
 }
 
 func TestUnmeasured(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, mpi *library) {
 		program, scratch := mpi.compile(t, "unmeasured", "-ldl"), t.TempDir()
 		for name, text := range map[string]string{"script": "#!/bin/sh\n\"$@\"\nexit $?\n", "lines": "exit 0\n"} {
@@ -107,6 +108,7 @@ func TestUnmeasured(t *testing.T) {
 
 // Nobody wants to know.
 func TestNotToBeMeasured(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, mpi *library) {
 		program := mpi.compile(t, "unmeasured", "-ldl")
 		for _, line := range [][]string{{program, "3"}, {program, "3", "MPI_Init"}, {"sh", "-c", "exit 3"}} {
@@ -141,6 +143,7 @@ func moved(t testing.TB, name string) string {
 
 // Characters that LD_PRELOAD cannot hold are no reason not to be measured.
 func TestPlacesThatCannotBePreloaded(t *testing.T) {
+	t.Parallel()
 	marple := moved(t, "a place: of $ORIGIN")
 	each(t, func(t *testing.T, mpi *library) {
 		program, temporary := mpi.compile(t, "results"), t.TempDir()

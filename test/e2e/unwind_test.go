@@ -46,6 +46,7 @@ func oracle(t testing.TB, flags ...string) string {
 
 // Millions of frames: the same as libgcc finds, at calls and wherever a timer interrupts.
 func TestUnwinderAgreesWithTheCompilers(t *testing.T) {
+	t.Parallel()
 	program := oracle(t)
 	for _, seed := range []string{"1", "2"} {
 		r := command{}.run(t, program, "5000", seed)
@@ -56,6 +57,7 @@ func TestUnwinderAgreesWithTheCompilers(t *testing.T) {
 
 // Tables with wrong bytes in them lead a walk astray, but not off the stack, and to nothing undefined.
 func TestUnwinderSurvivesDamagedTables(t *testing.T) {
+	t.Parallel()
 	program := oracle(t, "-fsanitize=undefined", "-fno-sanitize-recover=all")
 	for _, seed := range []string{"1", "2", "3"} {
 		r := command{}.run(t, program, "3000", seed, "corrupt")

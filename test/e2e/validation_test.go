@@ -50,6 +50,7 @@ func componentNode(t testing.TB, r *run.Run, name string) *run.Node {
 // The thesis' validation on the mock's virtual clock: records hold the known costs to the nanosecond, pruning leaves
 // A and B, and the best implementations are those that the sizes ask for.
 func TestKnownCosts(t *testing.T) {
+	t.Parallel()
 	mock.need(t)
 	a := mock.validationAssembly(t)
 	onClock := *mock
@@ -138,6 +139,7 @@ func exactly(t testing.TB, directory string, pair [2]string) {
 
 // With real sleeps, no record is shorter than the component's own clock says.
 func TestKnownCostsSleeping(t *testing.T) {
+	t.Parallel()
 	eachReal(t, func(t *testing.T, mpi *library) {
 		const drift = 1e-3 // of one clock against the other
 		require.GreaterOrEqual(t, mpi.sleeping(t)[0], 1-drift)

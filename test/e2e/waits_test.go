@@ -66,6 +66,7 @@ func causes(r *run.Run, rank int32) (own map[string]float64, others float64) {
 
 // On a virtual clock everything is exact, on any number of ranks.
 func TestWaitsExactly(t *testing.T) {
+	t.Parallel()
 	program := mock.compile(t, "waits")
 	for _, scenario := range lateness {
 		for _, ranks := range []int{2, 5, 16} {
@@ -95,6 +96,7 @@ func TestWaitsExactly(t *testing.T) {
 // Hosts whose clocks are 5 ms apart, and drift apart by 20 µs a second: waits between them are known as well as the
 // clocks are, and the clocks are where they are said to be.
 func TestClocksOfHosts(t *testing.T) {
+	t.Parallel()
 	program := mock.compile(t, "waits")
 	for _, c := range []struct{ ranks, hosts int }{{2, 2}, {8, 4}, {9, 7}} {
 		t.Run(fmt.Sprintf("%d on %d", c.ranks, c.hosts), func(t *testing.T) {
@@ -123,6 +125,7 @@ func TestClocksOfHosts(t *testing.T) {
 
 // Ranks that are killed leave what is needed to know their waits up to there: in their rings, and in the logs' files.
 func TestWaitsAfterAKill(t *testing.T) {
+	t.Parallel()
 	program := mock.compile(t, "waits")
 	for _, repetitions := range []string{"3", "2000"} {
 		directory := t.TempDir()
@@ -146,6 +149,7 @@ func TestWaitsAfterAKill(t *testing.T) {
 
 // With --trace there is every event, tests that found nothing too, and nothing else is different.
 func TestTrace(t *testing.T) {
+	t.Parallel()
 	program := mock.compile(t, "ailments")
 	directory := t.TempDir()
 	line := append(mock.launch(2, "--virtual", "--tick", "10000"), artifact(t, "marple"), "exec", "--out", "run", "--trace", "64", program, "polling", "3")
@@ -169,6 +173,7 @@ func TestTrace(t *testing.T) {
 
 // A message that is cut off has been received: what comes behind it on the same way is matched with its own.
 func TestWaitsForTruncatedMessages(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, mpi *library) {
 		program := mpi.compile(t, "truncate")
 		for _, arguments := range [][]string{{"100"}, {"100", "any"}} {
@@ -258,6 +263,7 @@ func TestJudgeWaitsOnManyRanks(t *testing.T) {
 
 // A log that has no room for the run says so; one that is switched off leaves no wait states.
 func TestWaitsWithoutRoom(t *testing.T) {
+	t.Parallel()
 	program := mock.compile(t, "ailments")
 	directory := t.TempDir()
 	got := command{directory: directory}.run(t, mock.launch(2, artifact(t, "marple"), "exec", "--out", "run", "--log", "0", program, "healthy", "2")...)

@@ -20,7 +20,8 @@
 //
 // Programs that say what time it is, or whose ranks speak in any order, do not say the same twice. What the
 // two bare runs agree on is what the measured one is held to: every byte; else the lines, in any order; else
-// those with their numbers masked; else nothing but the exit status, which the table then says. Flags:
+// those with their numbers masked; else nothing but the exit status, which the table then says. What differs is tried
+// again, and must differ each time. Flags:
 //
 //	-under COMMAND   what to put in the place of {} (preset: marple exec, of build/)
 //	-limit DURATION  for each run (preset: 10m)
