@@ -64,7 +64,7 @@ func fuzzSeeds(f testing.TB) [][]byte {
 func checkBounded(t *testing.T, try func()) {
 	const (
 		maxBytes = 512 << 20
-		maxTime  = 20 * time.Second
+		maxTime  = 5 * time.Minute // on a machine that is busy, too; hours are what it is held against
 	)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -237,13 +237,13 @@ func TestHostile(t *testing.T) {
 	}{
 		{"abbreviations that all units search", func() *sections {
 			var sec sections
-			last := uint64(large(60_000))
+			const last = uint64(60_000)
 			for n := uint64(1); n < last; n++ {
 				sec.abbrev = uleb(sec.abbrev, n, 0x24, 0, 0, 0)
 			}
 			sec.abbrev = uleb(sec.abbrev, last, 0x11, 0, low, addr, 0, 0, 0)
 			entries := append(uleb(nil, last), address...)
-			for range large(500_000) {
+			for range 500_000 {
 				sec.info = unit(sec.info, entries)
 			}
 			return &sec
