@@ -136,6 +136,32 @@ static void await_report(const char *lock)
         nap();
 }
 
+void mrl_settle(const char *wait)
+{
+    static char lock[sizeof mrl.directory + 32];
+    const char *why = mrl_core_why();
+    if (!mrl.in_file || mrl.confined)
+        return;
+    snprintf(lock, sizeof lock, "%s/raw/reporter", mrl.directory);
+    int fd = open(lock, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        if (errno == EEXIST)
+            await_report(lock);
+        else
+            mrl_say("%s (%s); records are kept, make the report with: marple recover %s", *why ? why : "no report can be made here",
+                    strerror(errno), mrl.directory);
+        return;
+    }
+    if (mrl.header->ranks > RANKS_MOST || !recover(wait))
+        mrl_say_here("%s; records are kept, make the report with: marple recover %s",
+                     *why ? why : "this end of the run leaves no report", mrl.directory);
+    else if (*why)
+        mrl_say_here("%s; marple recover made the report", why);
+    ssize_t written = write(fd, "done\n", 5);
+    (void)written;
+    close(fd);
+}
+
 /*
  * This process ends: threads that go on computing meanwhile must not keep the command from the cores. Priorities are the
  * kernel's threads' own, and may always be lowered.
@@ -159,33 +185,6 @@ static void lower_others(void)
         close(tasks);
 }
 
-void mrl_settle(const char *wait)
-{
-    static char lock[sizeof mrl.directory + 32];
-    const char *why = mrl_core_why();
-    if (!mrl.in_file || mrl.confined)
-        return;
-    snprintf(lock, sizeof lock, "%s/raw/reporter", mrl.directory);
-    int fd = open(lock, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        if (errno == EEXIST)
-            await_report(lock);
-        else
-            mrl_say("%s (%s); records are kept, make the report with: marple recover %s", *why ? why : "no report can be made here",
-                    strerror(errno), mrl.directory);
-        return;
-    }
-    lower_others();
-    if (mrl.header->ranks > RANKS_MOST || !recover(wait))
-        mrl_say_here("%s; records are kept, make the report with: marple recover %s",
-                     *why ? why : "this end of the run leaves no report", mrl.directory);
-    else if (*why)
-        mrl_say_here("%s; marple recover made the report", why);
-    ssize_t written = write(fd, "done\n", 5);
-    (void)written;
-    close(fd);
-}
-
 /* The application is ending by itself, not through MPI_Finalize. */
 static void end_here(enum mrl_state how, int code)
 {
@@ -198,6 +197,8 @@ static void end_here(enum mrl_state how, int code)
     h->abort_code = code;
     h->last = mrl_instant_now();
     h->state = how;
+    if (!mrl.confined)
+        lower_others();
     mrl_settle("200ms"); /* ranks that fail together do so within this, mostly */
 }
 
