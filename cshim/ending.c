@@ -180,7 +180,6 @@ void mrl_settle(const char *wait)
                          strerror(errno), mrl.directory);
         return;
     }
-    lower_others();
     if (mrl.header->ranks > RANKS_MOST || !recover(wait))
         mrl_say_here("%s; records are kept, make the report with: marple recover %s",
                      *why ? why : "this end of the run leaves no report", mrl.directory);
@@ -237,6 +236,8 @@ static void end_here(enum mrl_state how, int code)
     h->abort_code = code;
     h->last = mrl_instant_now();
     h->state = how;
+    if (!mrl.confined)
+        lower_others();
     mrl_settle("200ms"); /* ranks that fail together do so within this, mostly */
 }
 

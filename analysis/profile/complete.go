@@ -8,8 +8,8 @@ import (
 	"marple/analysis/record"
 )
 
-// account notes what a process says that it has recorded. One that did not get to MPI_Finalize may have been stopped
-// between counting a call and committing its record, once in each thread.
+// account notes what a process says that it has recorded. One that ended before MPI_Finalize may have been stopped
+// between counting a call and committing its record, once in each thread; of one that may still run nothing is compared.
 func (p *Profile) account(of *record.Process) {
 	spare := uint64(0)
 	for _, t := range of.Threads() {
@@ -23,6 +23,9 @@ func (p *Profile) account(of *record.Process) {
 	}
 	for op, have := range p.calls() {
 		made := &p.Made[op]
+		if of.Header().State == record.Running {
+			*made = have
+		}
 		*made -= min(*made, of.LostCalls(record.Op(op)).Calls)
 		if *made > have && *made-have <= spare {
 			spare -= *made - have
