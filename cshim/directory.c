@@ -150,6 +150,15 @@ static int reopen(const struct mrl_place *place)
     return s.st_dev == place->device && s.st_ino == place->inode ? fd : closed(fd, ESTALE);
 }
 
+bool mrl_directory_there(void)
+{
+    int saved = errno, run = reopen(&mrl.run_place);
+    if (run >= 0)
+        close(run);
+    errno = saved;
+    return run >= 0;
+}
+
 /* Makes the run directory this process's own one. */
 bool mrl_change_directory(void)
 {

@@ -175,6 +175,8 @@ void mrl_settle(const char *wait)
     if (fd < 0) {
         if (errno == EEXIST)
             await_report();
+        else if (!mrl_directory_there())
+            mrl_say_here("%s is another directory than the one that was made for the records, which stay there: %s", mrl.raw, strerror(errno));
         else if (errno != ENOENT) /* which another rank's report has removed */
             mrl_say_here("%s (%s); records are kept, make the report with: marple recover %s", *why ? why : "no report can be made here",
                          strerror(errno), mrl.directory);

@@ -148,6 +148,7 @@ bool mrl_enter_directory(const char *path);
 int mrl_raw_open(const char *name, int flags);
 void mrl_raw_remove(const char *name);
 bool mrl_change_directory(void);
+bool mrl_directory_there(void);
 
 /* alone.c */
 extern bool mrl_alone; /* measured by itself, without a world */
