@@ -115,7 +115,9 @@ static int supervise(void *arguments)
 static bool recover(const char *wait)
 {
     static char path[4096 + 64];
-    char *arguments[] = {path, "recover", "--wait", (char *)(uintptr_t)wait, mrl.settings.keep_raw ? "--clear=false" : "--clear", ".", NULL};
+    /* Records that the core could not merge in MPI_Finalize stay, so that it can be seen why. */
+    bool keep = mrl.settings.keep_raw || mrl.header->state == MRL_FINALIZED;
+    char *arguments[] = {path, "recover", "--wait", (char *)(uintptr_t)wait, keep ? "--clear=false" : "--clear", ".", NULL};
     sigset_t all, mask;
     int status = 1;
     if (!find_command(path, sizeof path))
