@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define MRL_MAGIC "MARPLE\r\n"
-#define MRL_VERSION 9u
+#define MRL_VERSION 10u
 
 /* What a call does. The order is that of analysis/record; values are written to disk. */
 enum mrl_op {

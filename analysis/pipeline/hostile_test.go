@@ -115,7 +115,7 @@ func TestRecoverDamagedRuns(t *testing.T) {
 		}
 	}
 	rounds, seed := 12, uint64(1)
-	if os.Getenv("MARPLE_LONG") == "1" {
+	if os.Getenv("MARPLE_TEST_LONG") == "1" {
 		rounds = 3000
 	}
 	if s, err := strconv.ParseUint(os.Getenv("MARPLE_SEED"), 10, 64); err == nil {

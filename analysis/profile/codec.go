@@ -23,7 +23,7 @@ type coder struct {
 
 var errDamaged = errors.New("damaged profile")
 
-const formatVersion = 7
+const formatVersion = 8
 
 // Encode gives the profile as bytes for another rank.
 func Encode(p *Profile) []byte {

@@ -317,7 +317,7 @@ type Header struct {
 
 const (
 	magic   = "MARPLE\r\n"
-	version = 9
+	version = 10
 
 	recordSize    = 32
 	stringsMax    = 1 << 20

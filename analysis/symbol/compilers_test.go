@@ -12,7 +12,7 @@ import (
 
 // TestCompilers checks functions, lines and inlined functions for what
 // compilers make of the test programs under many flags; under all of them
-// where MARPLE_LONG=1.
+// where MARPLE_TEST_LONG=1.
 func TestCompilers(t *testing.T) {
 	type language struct{ gnu, llvm, source string }
 	languages := []language{
@@ -20,7 +20,7 @@ func TestCompilers(t *testing.T) {
 		{"g++", "clang++", "shapes.cc"},
 		{"gfortran", "", "solver.f90"},
 	}
-	long := os.Getenv("MARPLE_LONG") == "1"
+	long := os.Getenv("MARPLE_TEST_LONG") == "1"
 	var programs []program
 	for _, l := range languages {
 		for _, compiler := range []string{l.gnu, l.llvm} {

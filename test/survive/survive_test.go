@@ -2,7 +2,7 @@
 // exit code, what was printed, and whether the calls that a program says it has made are all in the run.
 //
 // The table is in table_test.go, the programs in programs/. A line says what is odd about a program, how it ends or where it
-// runs; what is brief is part of `make test`, the rest of `make test-long` (MARPLE_LONG=1). The filled table goes to
+// runs; what is brief is part of `make test`, the rest of `make test-long` (MARPLE_TEST_LONG=1). The filled table goes to
 // survive.txt beside the artifacts, which are those of build/ or of MARPLE_BUILD.
 package survive
 
@@ -323,7 +323,7 @@ func (s subject) compare(t *testing.T, directory string, counted map[string]uint
 func TestSurvive(t *testing.T) {
 	for _, s := range subjects {
 		t.Run(s.name, func(t *testing.T) {
-			if !s.brief && os.Getenv("MARPLE_LONG") != "1" && os.Getenv("MARPLE_SURVIVE") == "" {
+			if !s.brief && os.Getenv("MARPLE_TEST_LONG") != "1" && os.Getenv("MARPLE_SURVIVE") == "" {
 				t.Skip("in make test-long")
 			}
 			on := s.on
