@@ -9,6 +9,7 @@ package main
 
 /*
 #cgo CFLAGS: -I${SRCDIR}/../cshim
+#cgo LDFLAGS: -Wl,--wrap=pthread_create -ldl
 #include "core.h"
 
 */

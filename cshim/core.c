@@ -213,20 +213,35 @@ static void *pass(void *gate)
 }
 
 /*
+ * The C library's own function. Tools that put their own before it, such as TAU, take all threads for the application's;
+ * the core's are started likewise (bridge/threads.c).
+ */
+static void unwrap(const char *name, void **function)
+{
+    void *library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD), *found = library ? dlsym(library, name) : NULL;
+    if (found)
+        *function = found;
+}
+
+/*
  * The Go runtime aborts the process when it cannot start a thread, so try with our own first: with stacks like
  * Go's, which are the default ones. Smaller ones might not hold the thread-local storage of all libraries.
  */
 static bool threads_can_be_made(void)
 {
+    int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = pthread_create;
+    int (*join)(pthread_t, void **) = pthread_join;
+    unwrap("pthread_create", (void **)&create);
+    unwrap("pthread_join", (void **)&join);
     pthread_t threads[THREADS_NEEDED];
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
     int made = 0;
     pthread_mutex_lock(&gate);
-    while (made < THREADS_NEEDED && !pthread_create(&threads[made], NULL, pass, &gate))
+    while (made < THREADS_NEEDED && !create(&threads[made], NULL, pass, &gate))
         made++;
     pthread_mutex_unlock(&gate);
     for (int i = 0; i < made; i++)
-        pthread_join(threads[i], NULL);
+        join(threads[i], NULL);
     return made == THREADS_NEEDED;
 }
 

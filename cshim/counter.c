@@ -1,6 +1,8 @@
 /*
  * Counters. Three sources know names, all of them PAPI's, and the first that can count a name here does: PAPI,
- * which is opened when counters are asked for; perf_event; and what the kernel accounts to each thread anyway.
+ * which is opened when counters are asked for; perf_event; and what the kernel accounts to each thread anyway. Of what
+ * the kernel itself does (context switches, page faults) PAPI is asked last: it leaves out what happens in the kernel,
+ * where all of it happens.
  * Whether one can is tried, because PAPI lists events that the machine does not have.
  *
  * Each thread counts by itself, from the sources that the first one found; what it cannot count is missing from
@@ -282,6 +284,7 @@ static void read_counters(const struct mrl_counting *c, uint64_t out[MRL_COUNTER
             out[k] = read_account(counters[k].event->account);
             break;
         case MRL_NOWHERE:
+        case MRL_HOST:
             break;
         }
     }
@@ -368,11 +371,17 @@ void mrl_counters_choose(void)
         *new = (struct counter){.event = find_event(name)};
         memcpy(new->name, name, sizeof name);
         const char *why = NULL, *first = NULL;
-        enum mrl_counter_source source = MRL_PAPI;
-        for (; source <= MRL_ACCOUNTED && (why = sources[source](&trial, k)); source++)
-            if (!first || (first == not_known && why != not_known) || source == MRL_PERF_EVENT)
+        static const enum mrl_counter_source orders[2][3] = {{MRL_PAPI, MRL_PERF_EVENT, MRL_ACCOUNTED}, {MRL_PERF_EVENT, MRL_ACCOUNTED, MRL_PAPI}};
+        const enum mrl_counter_source *order = orders[new->event && new->event->type == PERF_TYPE_SOFTWARE];
+        enum mrl_counter_source source = MRL_NOWHERE;
+        for (int i = 0; i < 3 && !source; i++) {
+            why = sources[order[i]](&trial, k);
+            if (!why)
+                source = order[i];
+            else if (!first || (first == not_known && why != not_known) || order[i] == MRL_PERF_EVENT)
                 first = why == not_known && first ? first : why;
-        if (source > MRL_ACCOUNTED) {
+        }
+        if (!source) {
             refuse(name, first);
             continue;
         }

@@ -80,7 +80,7 @@ enum mrl_kind {
     MRL_BEGIN,     /* another thread goes on with a block whose thread has ended: start */
     MRL_LEAF,      /* a region in which nothing happened, begun and ended in one record */
     MRL_VALUES,    /* of the invocation that has just ended: parameters and qualities */
-    MRL_ATOMIC,    /* a value was reported: start; path is its node */
+    MRL_ATOMIC,    /* a value was reported: start holds a double; path is its node */
     MRL_COUNTS,    /* of what has just ended: counters; path is 0 for the whole thread */
     MRL_SAMPLED,   /* timer samples in the time since the last event's end */
     MRL_KIND_COUNT
@@ -253,6 +253,9 @@ enum mrl_node_kind {
     MRL_NODE_ATOMIC,    /* no path, but the name = string of values that are reported */
     MRL_NODE_METADATA,  /* no path: name = string, key = string of its value; the last one of a name is good */
     MRL_NODE_PLACE,     /* in a function, where samples hit: name = module, key = offset behind that instruction's beginning */
+    MRL_NODE_EXACTLY,   /* no path: name = as MRL_NODE_ATOMIC, key = string of what the first thread reported:
+                           "number sum squares min max" in place of its records; or "" where these are cut to whole numbers */
+    MRL_NODE_GROUPS,    /* no path: name = string of regions, key = string of the groups they are in: "a|b" */
 };
 
 struct mrl_node {
@@ -428,9 +431,10 @@ struct mrl_lost {
 };
 
 #define MRL_COUNTERS 8u
-enum mrl_counter_source { MRL_NOWHERE, MRL_PAPI, MRL_PERF_EVENT, MRL_ACCOUNTED };
+enum mrl_counter_source { MRL_NOWHERE, MRL_PAPI, MRL_PERF_EVENT, MRL_ACCOUNTED, MRL_HOST /* that Marple is a plugin of */ };
 
 enum mrl_state { MRL_RUNNING, MRL_FINALIZED, MRL_EXITED, MRL_ABORTED };
+#define MRL_CODE_UNKNOWN INT32_MIN /* of MPI_Abort */
 enum mrl_clock_kind { MRL_CLOCK_TSC, MRL_CLOCK_MONOTONIC, MRL_CLOCK_EXTERNAL };
 
 /* The same instant on three clocks. */

@@ -193,6 +193,7 @@ static inline struct mrl_open mrl_pop(struct mrl_thread *t, uint64_t now)
 
 /* region.c */
 const struct mrl_path *mrl_region_path(struct mrl_thread *t, const char *name, struct mrl_caller caller);
+const struct mrl_path *mrl_function_path(struct mrl_thread *t, const void *function, struct mrl_caller caller);
 
 /* Opens a node, at a tick, where there is room for it. */
 static inline __attribute__((always_inline)) void

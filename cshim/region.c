@@ -61,7 +61,7 @@ const struct mrl_path *mrl_region_path(struct mrl_thread *t, const char *name, s
     return mrl_path_walk(t, MRL_EVENT_REGION, name, caller, &leaf);
 }
 
-static const struct mrl_path *function_path(struct mrl_thread *t, const void *function, struct mrl_caller caller)
+const struct mrl_path *mrl_function_path(struct mrl_thread *t, const void *function, struct mrl_caller caller)
 {
     const struct mrl_path *path = mrl_path_remembered(t, MRL_EVENT_FUNCTION, function, caller);
     if (path)
@@ -174,7 +174,7 @@ static void function_begin(void *function, struct mrl_caller caller)
     while (t->depth && left(p, t->depth - 1, caller.sp, NULL))
         exit_top(t);
     for (;;) {
-        path = function_path(t, function, caller);
+        path = mrl_function_path(t, function, caller);
         if (!t->depth || !left(p, t->depth - 1, 0, mrl_beginning_of(t, path)->anchors))
             break;
         exit_top(t);

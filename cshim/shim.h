@@ -157,7 +157,13 @@ void mrl_end_alone(void);
 #define MRL_CALIBRATION_NS 1000000u /* a rate of the clock good to 1e-4, for runs too short to do better */
 
 /* atomic.c: what another tool, or the program through it, reports beside calls and regions. */
-void mrl_atomic(struct mrl_thread *t, const char *name, uint64_t value);
+struct mrl_reals {
+    uint64_t count;
+    double sum, squares, min, max;
+};
+void mrl_atomic(struct mrl_thread *t, const char *name, double value);
+void mrl_atomic_exactly(const char *name, const struct mrl_reals *values);
+void mrl_groups(const char *name, const char *groups);
 void mrl_metadata(const char *name, const char *value);
 #define MRL_METADATA_VALUE 1000u /* bytes that are kept, and a zero */
 

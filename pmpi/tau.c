@@ -51,6 +51,8 @@ struct told {
     uint32_t unopened;  /* regions nested too deeply to be open */
     bool phase[MRL_DEPTH]; /* open regions that a phase began, and no timer */
     bool fresh;            /* the last one was opened by the last event */
+    uint64_t waiting, waited;    /* ticks: since when in the barrier that TAU puts before the operation, and how long */
+    const char *grouped[64];     /* names of timers whose groups are known */
     struct message messages[MESSAGES];
     struct posted posted[POSTED];
     uint32_t first, next; /* of those that are not complete */
@@ -89,6 +91,11 @@ static struct mrl_thread *thread_outside(struct told **told)
 }
 
 enum { NO_CALL = -1, UNFOLLOWED = -2 };
+
+static const char top_level[] = ".TAU application"; /* the whole program */
+static const char barrier[] = "MPI Collective Sync"; /* TAU's own, inside a collective operation, before the library's */
+static const char inquiry[] = "TAU_GET_EVENT_VALUES()"; /* ours: see exact_values */
+#define MRL_WAITED "MPI Collective Sync (ns)"          /* as analysis/run knows it */
 
 static bool in_name(char c)
 {
@@ -245,8 +252,44 @@ static void begin_call(struct mrl_thread *t, struct told *told, enum mrl_functio
     told->same = told->count = 0;
     told->out = told->in = told->root = UNTOLD;
     told->comm = (mrl_word)UNTOLD;
+    told->waiting = told->waited = 0;
     told->start = mrl_start(t);
     t->inside = IN_TAU;
+}
+
+/* The place of a counter that the host has; MRL_COUNTERS if there is no room for it. */
+static uint32_t counter_of_waits(void)
+{
+    static _Atomic uint32_t place = MRL_COUNTERS + 1;
+    static atomic_flag making = ATOMIC_FLAG_INIT;
+    struct mrl_header *h = mrl.header;
+    if (atomic_load(&place) > MRL_COUNTERS && !atomic_flag_test_and_set(&making)) {
+        uint32_t k = (uint32_t)h->counter_count;
+        if (k < MRL_COUNTERS) {
+            h->counters[k] = mrl_string(MRL_WAITED, 255);
+            h->counter_sources[k] = MRL_HOST;
+            h->counter_count = k + 1;
+        }
+        atomic_store(&place, k);
+    }
+    return atomic_load(&place);
+}
+
+/*
+ * How long the rank has waited for the others, in an operation of whose communicator the members are not known: of others
+ * the records tell who came last.
+ */
+static uint64_t write_waited(struct mrl_thread *t, const struct told *told, uint32_t path, uint64_t at)
+{
+    uint32_t k = counter_of_waits();
+    if (k >= MRL_COUNTERS)
+        return at;
+    mrl_make_room(t, at);
+    uint64_t *word = mrl_slot(t, at)->words;
+    word[0] = mrl_ticks_to_ns(told->waited);
+    word[1] = word[2] = MRL_NOT_COUNTED;
+    word[3] = MRL_WORD(path, k, MRL_COUNTS, 0);
+    return at + 1;
 }
 
 static void end_call(struct mrl_thread *t, struct told *told, struct mrl_caller caller)
@@ -286,6 +329,8 @@ static void end_call(struct mrl_thread *t, struct told *told, struct mrl_caller 
     uint64_t at = mrl_write(t, fact->op, &c);
     for (uint32_t i = 0; i < told->count; i++)
         at = write_message(t, told, &told->messages[i], c.path, caller, at);
+    if (told->waited && !c.comm)
+        at = write_waited(t, told, c.path, at);
     mrl_commit(t, at);
 }
 
@@ -296,29 +341,54 @@ static void abandon(struct mrl_thread *t)
     t->bad_exits++;
 }
 
-static const char top_level[] = ".TAU application"; /* the whole program */
+/* Whether a timer is that of a function whose name TAU does not know: "addr=<55d0c0ffee>". */
+static bool names_code(const char *name, uintptr_t *address)
+{
+    static const char prefix[] = "addr=<";
+    char *end;
+    if (strncmp(name, prefix, sizeof prefix - 1))
+        return false;
+    *address = (uintptr_t)strtoull(name + sizeof prefix - 1, &end, 16);
+    return *address && *end == '>';
+}
 
 /* The innermost open region of this name; 0 if there is none, else counted from 1. */
 static uint32_t open_region(const struct mrl_thread *t, const char *name)
 {
     uint32_t depth = t->depth;
+    uintptr_t address;
+    uint64_t offset;
+    bool code = names_code(name, &address);
+    uint32_t module = code ? mrl_module(address, &offset) : 0;
     for (; depth > 0; depth--) {
         const struct mrl_node *n = mrl_node_at(t->open[depth - 1].path);
-        if (n->kind == MRL_NODE_REGION && strncmp(mrl_text(n->name), name, 255) == 0)
+        if (code ? n->kind == MRL_NODE_FRAME && n->name == module && n->key == offset
+                 : n->kind == MRL_NODE_REGION && strncmp(mrl_text(n->name), name, 255) == 0)
             break;
     }
     return depth;
 }
 
+/* What groups TAU has a timer in. Names stay where they are, mostly; one that does not costs a look at the table. */
+static void note_groups(struct told *told, const char *name, const char *groups)
+{
+    const char **known = &told->grouped[(uintptr_t)name / 16 % (sizeof told->grouped / sizeof *told->grouped)];
+    if (!groups || *known == name)
+        return;
+    *known = name;
+    mrl_groups(name, groups);
+}
+
 static void begin_region(struct mrl_thread *t, struct told *told, const char *name, struct mrl_caller caller, bool phase)
 {
+    uintptr_t address;
     bool again = told->fresh && open_region(t, name) == t->depth;
     told->fresh = phase && !again;
     if (again) { /* a phase is announced as such, and as a timer */
         told->phase[t->depth - 1] &= phase;
         return;
     }
-    const struct mrl_path *path = mrl_region_path(t, name, caller);
+    const struct mrl_path *path = names_code(name, &address) ? mrl_function_path(t, (const void *)address, caller) : mrl_region_path(t, name, caller);
     if (mrl_open_node(t, path->node, mrl_beginning_of(t, path), false))
         told->phase[t->depth - 1] = phase;
     else
@@ -353,6 +423,54 @@ static void begin(struct mrl_caller caller)
         mrl_begin_late(caller, frames);
 }
 
+/* Whether values of these names are bytes, which are whole. */
+static bool of_messages(const char *name)
+{
+    return !strncmp(name, "Message size ", 13);
+}
+
+static _Atomic bool fractions_possible; /* something else was reported */
+
+/* Until exact_values has asked, the whole part is all that is known: said once for each name. */
+static void note_fractions(const char *name)
+{
+    static const char *_Atomic known[64];
+    const char *_Atomic *k = &known[(uintptr_t)name / 16 % 64];
+    if (atomic_load_explicit(k, memory_order_relaxed) == name)
+        return;
+    atomic_store_explicit(k, name, memory_order_relaxed);
+    fractions_possible = true;
+    mrl_atomic_exactly(name, NULL);
+}
+
+/*
+ * TAU tells plugins the whole part of values. What it has made of all values of a thread it tells whoever asks in that
+ * thread, in the order in which it lists their names.
+ */
+static void exact_values(void)
+{
+    void (*list)(const char ***, int *), (*ask)(const char **, int, int **, double **, double **, double **, double **);
+    const char **names = NULL;
+    int n = 0, *counts = NULL;
+    double *max = NULL, *min = NULL, *mean = NULL, *squares = NULL;
+    *(void **)&list = dlsym(RTLD_DEFAULT, "Tau_get_event_names");
+    *(void **)&ask = dlsym(RTLD_DEFAULT, "Tau_get_event_vals");
+    if (!list || !ask || !mrl_self || !mrl_self->main_thread || !fractions_possible)
+        return;
+    list(&names, &n);
+    if (!names || n <= 0)
+        return;
+    ask(names, n, &counts, &max, &min, &mean, &squares);
+    for (int i = 0; i < n && counts && max && min && mean && squares; i++)
+        if (counts[i] > 0 && names[i] && !of_messages(names[i]))
+            mrl_atomic_exactly(names[i], &(struct mrl_reals){(uint64_t)counts[i], mean[i] * counts[i], squares[i], min[i], max[i]});
+    free(counts);
+    free(max);
+    free(min);
+    free(mean);
+    free(squares);
+}
+
 /* The callbacks. Each is given a structure of its own, and answers 0. */
 
 static int timer_begins(const void *data)
@@ -365,16 +483,25 @@ static int timer_begins(const void *data)
         return 0;
     int f = function_of(timer->name);
     if (t->inside == IN_TAU) {
+        if (!strcmp(timer->name, barrier)) {
+            told->waiting = mrl_now();
+            return 0;
+        }
         if (caller.sp < told->sp) {
             told->same += f == (int)told->function;
             return 0;
         }
         abandon(t);
     }
-    if (f >= 0 && (mrl.on || f == MRL_FN_MPI_Finalize)) /* the program may have switched off MPI calls alone */
+    if (f == MRL_FN_MPI_Abort) {
+        exact_values();
+        mrl_aborts(MRL_CODE_UNKNOWN);
+    } else if (f >= 0 && (mrl.on || f == MRL_FN_MPI_Finalize)) /* the program may have switched off MPI calls alone */
         begin_call(t, told, (enum mrl_function_id)f, caller);
-    else if (f == NO_CALL && strcmp(timer->name, top_level))
+    else if (f == NO_CALL && strcmp(timer->name, top_level) && strcmp(timer->name, barrier) && strcmp(timer->name, inquiry)) {
+        note_groups(told, timer->name, timer->group);
         begin_region(t, told, timer->name, caller, false);
+    }
     return 0;
 }
 
@@ -392,6 +519,11 @@ static int timer_ends(const void *data)
     if (!t)
         return 0;
     if (t->inside == IN_TAU) {
+        if (told->waiting && !strcmp(timer->name, barrier)) {
+            told->waited += mrl_now() - told->waiting;
+            told->waiting = 0;
+            return 0;
+        }
         if (f == (int)told->function && told->same) {
             told->same--;
             return 0;
@@ -477,7 +609,9 @@ static int atomic_event(const void *data)
     if (t->inside == IN_TAU && (told = told_to(t)) && is_collective(mrl_function_facts[told->function].op) &&
         strncmp(event->name, "Message size for ", 17) == 0 && !strchr(event->name, ':'))
         told->out = told->in = (told->in < 0 ? 0 : told->in) + (int64_t)event->value;
-    mrl_atomic(t, event->name, event->value);
+    if (!of_messages(event->name))
+        note_fractions(event->name);
+    mrl_atomic(t, event->name, (double)(int64_t)event->value); /* TAU has made a whole number of it, which may be negative */
     return 0;
 }
 
@@ -589,6 +723,7 @@ static int before_end(const void *data)
     (void)data;
     if (!mrl.started || mrl.stopped || getpid() != mrl.pid || (t && t->inside && t->inside != IN_TAU))
         return 0;
+    exact_values();
     if (mrl_alone) {
         mrl_end_alone();
         return 0;
@@ -642,12 +777,12 @@ static uint32_t places(void (*clear)(void *), uintptr_t *table)
 static bool leave_out_frames_of(const void *host)
 {
     static char name[64];
-    static const char *layers[64];
+    static const char *layers[64] = {"libTAU*"}; /* TAU preloads others than the one that loads us */
     Dl_info info;
     const char *slash, *end;
-    size_t n = 0;
-    for (; mrl_abi_layers[n] && n < sizeof layers / sizeof *layers - 2; n++)
-        layers[n] = mrl_abi_layers[n];
+    size_t n = 1;
+    for (; mrl_abi_layers[n - 1] && n < sizeof layers / sizeof *layers - 2; n++)
+        layers[n] = mrl_abi_layers[n - 1];
     if (!dladdr(host, &info) || !(slash = strrchr(info.dli_fname, '/')) || !(end = strstr(slash, ".so")))
         return false;
     snprintf(name, sizeof name, "%.*s", (int)(end - slash) - 1, slash + 1);

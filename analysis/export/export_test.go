@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -117,7 +118,7 @@ func TestPprof(t *testing.T) {
 	var sum, calls int64
 	for _, s := range p.Sample {
 		sum += s.Value[1]
-		if s.Location[0].Line[0].Function.Name == "MPI_Send" && s.Label["rank"][0] == "0" {
+		if s.Location[0].Line[0].Function.Name == "MPI_Send" && s.NumLabel["rank"][0] == 0 {
 			calls += s.Value[0]
 		}
 	}
@@ -128,6 +129,15 @@ func TestPprof(t *testing.T) {
 	out, err := exec.Command("go", "tool", "pprof", "-top", "-unit=ms", file).Output()
 	require.NoError(t, err)
 	assert.Regexp(t, `(?m)^ +30ms .* between the start of solve and MPI_Barrier`, string(out))
+	for rank := range 3 {
+		out, err = exec.Command("go", "tool", "pprof", "-raw", fmt.Sprintf("-tagfocus=rank=%d", rank), file).Output()
+		require.NoError(t, err)
+		found := map[string]bool{}
+		for _, m := range regexp.MustCompile(`rank:\[(\d+)`).FindAllStringSubmatch(string(out), -1) {
+			found[m[1]] = true
+		}
+		assert.Equal(t, map[string]bool{fmt.Sprint(rank): true}, found)
+	}
 	out, err = exec.Command("go", "tool", "pprof", "-peek", "^MPI_Send$", file).Output()
 	require.NoError(t, err)
 	assert.Regexp(t, `(?m)inner$`, string(out))

@@ -154,6 +154,15 @@ func ExtraPText(w io.Writer, runs []*run.Run) error {
 	return out.Flush()
 }
 
+func (e *experiment) all(metric int, path string) bool {
+	for i := range e.points {
+		if list := e.values(metric, path, i); list == nil || slices.Contains(list, 0) {
+			return false
+		}
+	}
+	return true
+}
+
 func (e *experiment) any(metric int, path string) bool {
 	for i := range e.points {
 		if slices.ContainsFunc(e.values(metric, path, i), func(x float64) bool { return x != 0 }) {
@@ -163,7 +172,8 @@ func (e *experiment) any(metric int, path string) bool {
 	return false
 }
 
-// ExtraPLines writes Extra-P's JSON lines, one per call path, metric and point.
+// ExtraPLines writes Extra-P's JSON lines, one per call path, metric and point. Extra-P wants as many points of each path: one
+// that a run did not have took no time there; visits are those of paths that are counted at all points.
 func ExtraPLines(w io.Writer, runs []*run.Run) error {
 	e, err := newExperiment(runs)
 	if err != nil {
@@ -174,13 +184,13 @@ func ExtraPLines(w io.Writer, runs []*run.Run) error {
 	encoder.SetEscapeHTML(false)
 	for m, metric := range metrics {
 		for _, path := range e.paths {
-			if m > 0 && !e.any(m, path) {
+			if m > 0 && !e.all(m, path) {
 				continue
 			}
 			for i, point := range e.points {
 				list := e.values(m, path, i)
 				if list == nil {
-					continue
+					list = make([]float64, len(e.runs[i]))
 				}
 				parameters := map[string]float64{}
 				for j, name := range e.parameters {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/goccy/go-json"
 
@@ -73,7 +74,7 @@ func Speedscope(w io.Writer, r *run.Run) error {
 		}
 	}
 	return json.NewEncoder(w).Encode(map[string]any{
-		"$schema": "https://www.speedscope.app/file-format-schema.json", "name": plain(r.Program), "exporter": "marple", "activeProfileIndex": 0,
+		"$schema": "https://www.speedscope.app/file-format-schema.json", "name": plain(r.Program), "exporter": "marple; " + timeBase(r), "activeProfileIndex": 0,
 		"shared": map[string]any{"frames": known}, "profiles": profiles})
 }
 
@@ -149,6 +150,50 @@ func Caliper(w io.Writer, r *run.Run) error {
 	if err != nil {
 		return err
 	}
-	out.WriteString("\n]}\n")
+	out.WriteString("\n]")
+	for _, fact := range facts(r) {
+		value, err := json.Marshal(fact.value)
+		if err != nil {
+			return err
+		}
+		name, err := json.Marshal(fact.name)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, ",\n%s:%s", name, value)
+	}
+	out.WriteString("}\n")
 	return out.Flush()
+}
+
+// fact is something that one wants to know of a whole run when it is compared with others.
+type fact struct {
+	name  string
+	value any
+}
+
+// facts are the run's parameters, size and efficiencies. A scaling study needs no more.
+func facts(r *run.Run) []fact {
+	e := r.Efficiency
+	list := []fact{{"program", plain(r.Program)}, {"ranks", r.Ranks}, {"hosts", len(r.Hosts)}, {"started", r.Started.Format("2006-01-02T15:04:05Z07:00")},
+		{"wall_seconds", seconds(r.WallNs)}, {"time_base", timeBase(r)}, {"mpi_library", plain(r.MPI.Library)}}
+	for _, x := range []struct {
+		name  string
+		value float64
+		known bool
+	}{{"parallel_efficiency", e.Parallel, true}, {"load_balance", e.LoadBalance, true}, {"communication_efficiency", e.Communication, e.Defined},
+		{"serialization", e.Serialization, e.Transfer > 0}, {"transfer", e.Transfer, e.Transfer > 0}, {"core_availability", e.CoreAvailability, true}} {
+		if x.known {
+			list = append(list, fact{x.name, x.value})
+		}
+	}
+	names := make([]string, 0, len(r.Parameters))
+	for name := range r.Parameters {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		list = append(list, fact{"parameter." + plain(name), r.Parameters[name]})
+	}
+	return list
 }

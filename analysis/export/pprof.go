@@ -1,7 +1,6 @@
 package export
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/google/pprof/profile"
@@ -21,7 +20,8 @@ func Pprof(w io.Writer, r *run.Run) error {
 	b.p = &profile.Profile{
 		SampleType: []*profile.ValueType{{Type: "calls", Unit: "count"}, {Type: "time", Unit: "nanoseconds"}}, DefaultSampleType: "time",
 		TimeNanos: r.Started.UnixNano(), DurationNanos: int64(r.WallNs), PeriodType: &profile.ValueType{Type: "time", Unit: "nanoseconds"}, Period: 1,
-		Mapping: []*profile.Mapping{{ID: 1, File: plain(r.Program), HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true}},
+		Comments: []string{timeBase(r)},
+		Mapping:  []*profile.Mapping{{ID: 1, File: plain(r.Program), HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true}},
 	}
 	list := totals(roots)
 	walk(roots, func(f *frame) { b.samples(f, list[f.index]) })
@@ -56,22 +56,22 @@ func (b *pprofBuilder) samples(f *frame, v values) {
 	for ; at != nil; at, line = at.parent, at.line {
 		stack = append(stack, b.location(at, line))
 	}
-	add := func(v values, rank string) {
+	add := func(v values, rank int64) {
 		if v.exclusive == 0 && v.calls == 0 {
 			return
 		}
 		s := &profile.Sample{Location: stack, Value: []int64{int64(v.calls), int64(v.exclusive)}, Label: map[string][]string{"kind": {f.kind}}}
-		if rank != "" { // as a text: pprof takes a number 0 for none
-			s.Label["rank"] = []string{rank}
+		if rank >= 0 {
+			s.NumLabel, s.NumUnit = map[string][]int64{"rank": {rank}}, map[string][]string{"rank": {"rank"}} // a number 0 without a unit is none
 		}
 		b.p.Sample = append(b.p.Sample, s)
 	}
 	for _, t := range f.node.PerRank {
 		one := values{exclusive: min(t.Exclusive, v.exclusive), calls: min(t.Calls, v.calls)}
 		v.exclusive, v.calls = v.exclusive-one.exclusive, v.calls-one.calls
-		add(one, fmt.Sprint(t.Rank))
+		add(one, int64(t.Rank))
 	}
-	add(v, "")
+	add(v, -1)
 }
 
 func (b *pprofBuilder) location(f *frame, line int) *profile.Location {

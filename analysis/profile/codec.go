@@ -85,6 +85,14 @@ func word[T ~uint64](c *coder, x *T) {
 	*x, c.data = T(binary.LittleEndian.Uint64(c.data)), c.data[8:]
 }
 
+func float(c *coder, x *float64) {
+	bits := math.Float64bits(*x)
+	word(c, &bits)
+	if *x = math.Float64frombits(bits); math.IsNaN(*x) || math.IsInf(*x, 0) {
+		c.fail()
+	}
+}
+
 func flag(c *coder, x *bool) {
 	var b uint8
 	if *x {
@@ -190,7 +198,7 @@ func (c *coder) profile(p *Profile) {
 
 func (l *Lost) fields() []*uint64 {
 	return []*uint64{&l.Paths, &l.Comms, &l.Strings, &l.Members, &l.Threads, &l.Requests, &l.Aggregates, &l.Records,
-		&l.DeepRegions, &l.BadExits, &l.InMPIHooks, &l.MPIOff, &l.Statuses, &l.Values, &l.CutShort, &l.Unkept, &l.Uncounted, &l.UnknownPeers}
+		&l.DeepRegions, &l.BadExits, &l.InMPIHooks, &l.MPIOff, &l.Statuses, &l.Values, &l.CutShort, &l.Unkept, &l.Uncounted, &l.UnknownPeers, &l.Fractions}
 }
 
 func total(c *coder, t *Total) {

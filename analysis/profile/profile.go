@@ -61,6 +61,7 @@ type Profile struct {
 
 	Atomics  []Atomic   // by name
 	Metadata []Metadata // by name
+	Groups   []Groups   // by name
 
 	Sampling Sampling
 
@@ -163,6 +164,7 @@ type Lost struct {
 	Unkept                                            uint64 // invocations whose records found no room
 	Uncounted                                         uint64 // threads that could not count all that is counted
 	UnknownPeers                                      uint64 // messages whose peer has no rank in MPI_COMM_WORLD, or none we know
+	Fractions                                         uint64 // values that were reported, of which the whole part is known
 }
 
 // Sampling is what became of timer samples.

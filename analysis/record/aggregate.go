@@ -629,12 +629,7 @@ func (a *Aggregator) other(r *record) {
 		a.boundary(Edge(path)|edgeExit, r.start)
 		a.touch(a.find(EntryRegion, uint64(path), 0)).add(duration)
 	case kindAtomic:
-		e := a.touch(a.find(EntryAtomic, uint64(path), 0))
-		sum := e.Sum
-		e.add(r.start)
-		if e.Sum < sum { // values are whatever somebody reports
-			e.Sum = math.MaxUint64
-		}
+		a.touch(a.find(EntryAtomic, uint64(path), 0)).addReal(math.Float64frombits(r.start))
 	case kindBefore:
 		t.pending[pendingRunnable] += r.start
 		t.pending[pendingBlocked] += r.second()

@@ -1,8 +1,11 @@
 package record
 
 import (
+	"math"
 	"math/bits"
 	"unsafe"
+
+	"marple/analysis/stat"
 )
 
 // EntryKind says what an Entry adds up.
@@ -14,7 +17,7 @@ const (
 	EntryGap               // times between the same two events
 	EntryPeer              // messages of one path with one rank of a communicator, in one direction
 	EntryRegion            // invocations of a region or phase
-	EntryAtomic            // values reported under one name, in place of ticks
+	EntryAtomic            // values reported under one name, see Reals
 	EntryCounter           // what one counter counted in regions; on path 0 in whole threads
 	EntrySamples           // N samples in one place, of Sum periods of the timer, in one kind of gaps or in other threads
 )
@@ -176,6 +179,21 @@ func (e *Entry) add(ticks uint64) {
 	if ticks > e.Max {
 		e.Max = ticks
 	}
+}
+
+// Reals are the values of an EntryAtomic, which are of any unit and sign.
+func (e *Entry) Reals(rank int32) stat.Reals {
+	float := math.Float64frombits
+	return stat.Reals{N: e.N, Sum: float(e.Sum), Squares: float(e.SqLo), Min: float(e.Min), Max: float(e.Max), MinRank: rank, MaxRank: rank}
+}
+
+func (e *Entry) addReal(x float64) {
+	v := stat.RealOf(x, 0)
+	if e.N > 0 {
+		v = e.Reals(0).Merge(v)
+	}
+	e.N, e.Sum, e.SqLo = v.N, math.Float64bits(v.Sum), math.Float64bits(v.Squares)
+	e.Min, e.Max = math.Float64bits(v.Min), math.Float64bits(v.Max)
 }
 
 // movement says which way the bytes of a call go.

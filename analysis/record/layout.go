@@ -187,7 +187,9 @@ const (
 	NodeFamilies // no path: what the program declares of families of components
 	NodeAtomic
 	NodeMetadata
-	NodePlace // in the function above it, where samples hit; Name is the module, Key the offset of what would return there
+	NodePlace   // in the function above it, where samples hit; Name is the module, Key the offset of what would return there
+	NodeExactly // no path: what the first thread reported under a name: Key is "number sum squares min max", or "" where records are cut to whole numbers
+	NodeGroups  // no path: groups that regions of a name are in: Key is "a|b"
 )
 
 // Node is struct mrl_node.

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"math"
 	"slices"
 	"sync/atomic"
 	"unsafe"
@@ -232,8 +233,8 @@ func (t *ThreadWriter) Enter(node uint32, at uint64) {
 }
 
 // Atomic reports a value; node is that of its name.
-func (t *ThreadWriter) Atomic(node uint32, value uint64) {
-	t.put(record{start: value, peer: NoPeer, what: makeWhat(node, 0, kindAtomic, 0)})
+func (t *ThreadWriter) Atomic(node uint32, value float64) {
+	t.put(record{start: math.Float64bits(value), peer: NoPeer, what: makeWhat(node, 0, kindAtomic, 0)})
 }
 
 // Exit closes the innermost open region.

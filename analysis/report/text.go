@@ -439,8 +439,8 @@ func (w *writer) reported() {
 		case len(parts) == mostReported:
 			more++
 		default:
-			parts = append(parts, fmt.Sprintf("%s %s to %s, mean %s, in %s", words.Clean(words.Fit(a.Name, 40)), words.Number(a.Values.Min), words.Number(a.Values.Max),
-				words.Number(uint64(a.Values.Mean+0.5)), words.Count(a.Values.N, "value", "values")))
+			parts = append(parts, fmt.Sprintf("%s %s to %s, mean %s, in %s", words.Clean(words.Fit(a.Name, 40)), words.Real(a.Values.Min), words.Real(a.Values.Max),
+				words.Real(a.Values.Mean), words.Count(a.Values.N, "value", "values")))
 		}
 	}
 	if len(parts) == 0 {

@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -27,12 +28,21 @@ type Namer interface {
 	Notes(m callgraph.Module) []string
 }
 
+// waited is a counter that is none: how long ranks waited for the others, as TAU measured it (pmpi/tau.c).
+const waited = "MPI Collective Sync (ns)"
+
+// codeUnknown is a code of MPI_Abort that nobody has told: MRL_CODE_UNKNOWN.
+const codeUnknown = math.MinInt32
+
 // New makes a run of a merged profile, without findings.
 func New(p *profile.Profile, names Namer) *Run {
-	b := &builder{p: p, names: names, modules: map[string]callgraph.Module{}, nodes: map[callgraph.ID]*Node{},
+	b := &builder{p: p, names: names, groups: map[string]string{}, modules: map[string]callgraph.Module{}, nodes: map[callgraph.ID]*Node{},
 		same: map[callgraph.ID]callgraph.ID{}, places: map[callgraph.ID][]*callgraph.Node{}}
 	for _, m := range p.Graph.Modules {
 		b.modules[m.Key] = m
+	}
+	for _, g := range p.Groups {
+		b.groups[g.Name] = g.Groups
 	}
 	r := &Run{
 		Schema: Schema, Program: p.Program, Ranks: int(p.World), Measured: len(p.Totals),
@@ -60,7 +70,7 @@ func New(p *profile.Profile, names Namer) *Run {
 		r.Modules = append(r.Modules, Module{m.Path, m.BuildID, names.Notes(m)})
 	}
 	for _, a := range p.Atomics {
-		r.AtomicEvents = append(r.AtomicEvents, AtomicEvent{a.Name, newStat(a.Values)})
+		r.AtomicEvents = append(r.AtomicEvents, AtomicEvent{a.Name, newReals(a.Values)})
 	}
 	for _, m := range p.Metadata {
 		r.Metadata = append(r.Metadata, Metadata(m))
@@ -95,6 +105,7 @@ func clockNames(set uint8) []string {
 type builder struct {
 	p       *profile.Profile
 	names   Namer
+	groups  map[string]string // of regions
 	modules map[string]callgraph.Module
 	nodes   map[callgraph.ID]*Node
 	same    map[callgraph.ID]callgraph.ID      // of a node that another one stands for
@@ -220,8 +231,11 @@ func (b *builder) graph() []*Node {
 
 func (b *builder) counters() (list []Counter) {
 	for _, c := range b.p.Counters {
+		if c.Name == waited {
+			continue
+		}
 		one := Counter{Name: c.Name}
-		for i, source := range []string{"PAPI", "perf_event", "kernel"} {
+		for i, source := range []string{"PAPI", "perf_event", "kernel", "TAU"} {
 			if c.Sources&(1<<i) != 0 {
 				one.Sources = append(one.Sources, source)
 			}
@@ -253,6 +267,10 @@ func (b *builder) node(n *callgraph.Node) *Node {
 	}
 	slices.SortFunc(out.PerRank, func(x, y RankTime) int { return cmp.Compare(x.Rank, y.Rank) })
 	for _, c := range n.Counters {
+		if c.Name == waited {
+			out.Waiting += c.Exclusive.Sum
+			continue
+		}
 		m := Metric{Name: c.Name, Exclusive: float64(c.Exclusive.Sum), Inclusive: float64(c.Inclusive.Sum)}
 		for _, r := range c.Ranks {
 			m.PerRank = append(m.PerRank, RankMetric{r.Rank, float64(r.Value), float64(r.Other)})
@@ -285,6 +303,10 @@ func (b *builder) node(n *callgraph.Node) *Node {
 	case callgraph.KindComponent:
 		out.Component, out.Method, out.Instance = n.Component, n.Name, n.Instance
 		out.Name = words.Method(n.Component, n.Instance, n.Name)
+	case callgraph.KindRegion:
+		if list := b.groups[n.Name]; list != "" {
+			out.Groups = strings.Split(list, "|")
+		}
 	case callgraph.KindPhase:
 		out.Name = fmt.Sprintf("phase %d", n.Level)
 		if n.Level == 0 {
@@ -623,7 +645,9 @@ func untimely(ranks []RankBalance) (text string, count uint64) {
 		case "exited":
 			how = "exited without MPI_Finalize"
 		case "aborted":
-			how = fmt.Sprintf("called MPI_Abort with code %d", r.Abort)
+			if how = "called MPI_Abort"; r.Abort != codeUnknown {
+				how += fmt.Sprintf(" with code %d", r.Abort)
+			}
 		case "running":
 			how = "still ran when this was made"
 		default:
@@ -699,6 +723,7 @@ func (b *builder) notSeen(r *Run) []Note {
 	add("threads-uncounted", l.Uncounted, "%d {thread|threads} could not count all that was asked for")
 	add("invocations-cut-short", l.CutShort, "%d {invocation|invocations} of components ended with what they were in, or with the run, and are not recorded one by one")
 	add(invocationsUnkept, l.Unkept, "%d {invocation|invocations} of components found no room; they are in the call graph and not in "+InvocationsFile)
+	add("fractions-lost", l.Fractions, "of %d {value|values} of atomic events only the whole part is known: TAU tells plugins no more, but for the main thread at the end")
 	add("values-lost", l.Values, "%d {parameter|parameters} of invocations found no room")
 	add("regions-in-mpi", l.InMPIHooks, "%d {region|regions} inside MPI calls (callbacks) were not recorded")
 	if off := l.MPIOff; off > 0 {

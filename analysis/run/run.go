@@ -201,10 +201,26 @@ func newStat(s stat.Stat) Stat {
 	return Stat{s.N, s.Sum, s.Min, s.Max, s.Mean(), s.Deviation(), s.MinRank, s.MaxRank}
 }
 
+// Reals describes values of any unit and sign.
+type Reals struct {
+	N         uint64  `json:"n"`
+	Sum       float64 `json:"sum"`
+	Min       float64 `json:"min"`
+	Max       float64 `json:"max"`
+	Mean      float64 `json:"mean"`
+	Deviation float64 `json:"deviation"`
+	MinRank   int32   `json:"min_rank"`
+	MaxRank   int32   `json:"max_rank"`
+}
+
+func newReals(r stat.Reals) Reals {
+	return Reals{r.N, r.Sum, r.Min, r.Max, r.Mean(), r.Deviation(), r.MinRank, r.MaxRank}
+}
+
 // AtomicEvent describes the values that were reported under a name, in whatever unit they have.
 type AtomicEvent struct {
 	Name   string `json:"name"`
-	Values Stat   `json:"values"`
+	Values Reals  `json:"values"`
 }
 
 // Metadata is a name with a value; where ranks have different ones, that of the lowest rank.
@@ -241,6 +257,8 @@ type Node struct {
 	// those of the instruction hit most; they share the computing time of the gap with the id in Of by their numbers.
 	Samples uint64 `json:"samples,omitempty"`
 	Of      string `json:"of,omitempty"`
+	// Groups are what the tool that tells of a region has it in, such as TAU_IO.
+	Groups []string `json:"groups,omitempty"`
 
 	Exclusive Stat       `json:"exclusive_ns"`
 	Inclusive Stat       `json:"inclusive_ns"`

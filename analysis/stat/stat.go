@@ -1,4 +1,4 @@
-// Package stat holds the statistics that are merged over calls, threads and ranks. They are made of
+// Package stat holds the statistics that are merged over calls, threads and ranks. Those of time are made of
 // integers only, so that merging is exactly associative and commutative: a tree of any shape over the
 // ranks gives the same bits.
 //
@@ -101,6 +101,57 @@ func (s Stat) DeviationOver(n uint64) float64 {
 	// Exact integers up to here; their difference is what may cancel.
 	variance := s.Sq.Float()/float64(n) - mean*mean
 	return math.Sqrt(max(0, variance))
+}
+
+// Reals describes values that somebody reports, in whatever unit and of whatever sign. Their sums are exact for whole
+// numbers below 2^53, and rounded for others. The zero value describes none.
+type Reals struct {
+	N                      uint64
+	Sum, Squares, Min, Max float64
+	MinRank, MaxRank       int32
+}
+
+// RealOf describes one value. Infinity counts as the largest number.
+func RealOf(x float64, rank int32) Reals {
+	x = finite(x)
+	return Reals{1, x, finite(x * x), x, x, rank, rank}
+}
+
+func finite(x float64) float64 { return min(max(x, -math.MaxFloat64), math.MaxFloat64) }
+
+// Merge describes the values of both.
+func (r Reals) Merge(s Reals) Reals {
+	if r.N == 0 {
+		return s
+	}
+	if s.N == 0 {
+		return r
+	}
+	m := Reals{r.N + s.N, finite(r.Sum + s.Sum), finite(r.Squares + s.Squares), r.Min, r.Max, r.MinRank, r.MaxRank}
+	if s.Min < r.Min || s.Min == r.Min && s.MinRank < r.MinRank {
+		m.Min, m.MinRank = s.Min, s.MinRank
+	}
+	if s.Max > r.Max || s.Max == r.Max && s.MaxRank < r.MaxRank {
+		m.Max, m.MaxRank = s.Max, s.MaxRank
+	}
+	return m
+}
+
+// Mean is 0 for no values.
+func (r Reals) Mean() float64 {
+	if r.N == 0 {
+		return 0
+	}
+	return r.Sum / float64(r.N)
+}
+
+// Deviation is the standard deviation of the values themselves.
+func (r Reals) Deviation() float64 {
+	if r.N == 0 {
+		return 0
+	}
+	mean := r.Mean()
+	return finite(math.Sqrt(max(0, r.Squares/float64(r.N)-mean*mean)))
 }
 
 const (

@@ -93,7 +93,7 @@ func TestRunsComeOutAsTheyWentIn(t *testing.T) {
 	places(t, func(t *testing.T, fresh func() string) {
 		s := create(t, fresh())
 		r := scaling(4, 2, 0)
-		r.AtomicEvents = []run.AtomicEvent{{Name: "residual", Values: run.Stat{N: 80, Sum: 23440, Min: 7, Max: 1000, Mean: 293}}}
+		r.AtomicEvents = []run.AtomicEvent{{Name: "residual", Values: run.Reals{N: 80, Sum: 23440, Min: 7.5, Max: 1000, Mean: 293}}}
 		r.Metadata = []run.Metadata{{Name: "Grid", Value: "64³", Rank: 1, Ranks: 3}}
 		r.Families = []string{"families: []"}
 		r.Stuck = []run.Stuck{{Rank: 1, Call: "MPI_Recv", Peer: -1, SinceNs: 5}}

@@ -136,7 +136,7 @@ func (w *writer) thread(root *run.Node, b *run.RankBalance, thread int) []*timer
 			}
 			has = true
 			if c.Calls == nil {
-				below.Calls, below.Groups = 1, append(below.Groups, callsUnknown)
+				below.Calls, below.Groups = 0, append(below.Groups, callsUnknown)
 			}
 			t.Subroutines += below.Calls
 			for m, x := range below.inclusive {
@@ -280,7 +280,7 @@ func (w *writer) events(b *run.RankBalance) (list []Event) {
 	if b == &w.r.PerRank[0] {
 		for _, a := range w.r.AtomicEvents {
 			v, n := a.Values, float64(a.Values.N)
-			list = append(list, Event{a.Name, n, float64(v.Max), float64(v.Min), v.Mean, n * (v.Mean*v.Mean + v.Deviation*v.Deviation)})
+			list = append(list, Event{a.Name, n, v.Max, v.Min, v.Mean, n * (v.Mean*v.Mean + v.Deviation*v.Deviation)})
 		}
 	}
 	for _, p := range w.r.Peers {

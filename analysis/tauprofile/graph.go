@@ -39,8 +39,7 @@ var groups = []struct {
 	{"TAU_DEFAULT", callgraph.KindRoot, false},
 }
 
-// callsUnknown is the group of functions whose calls are not counted; they are written with one call per rank,
-// because ParaProf leaves out what was not called.
+// callsUnknown is the group of functions whose calls are not counted: they are written with none.
 const callsUnknown = "CALLS_UNKNOWN"
 
 // application is what TAU calls the whole program.
@@ -57,7 +56,10 @@ type node struct {
 	loop       bool
 	counted    bool // calls are
 	calls      uint64
+	groups     []string
 	values     []float64 // exclusive, of each metric: the time first
+	waiting    float64   // of the time: in the barrier that TAU puts before collective operations
+	offCore    float64   // of the time in MPI
 }
 
 // place is what callgraph has no room for, because it names code by addresses.
@@ -66,6 +68,8 @@ type place struct {
 	step    Step
 	kind    callgraph.Kind
 	counted bool
+	waiting uint64 // ns
+	groups  []string
 	metrics []run.Metric
 }
 
@@ -142,17 +146,78 @@ func sampled(r *row) bool {
 	})
 }
 
+// TAU's samples are rows that repeat, in another way, what other rows have: f => [CONTEXT] f => [SAMPLE] g tells how much
+// of the time of f itself was in g. Where g is known it becomes a function below f, with a share in that time.
+const (
+	contextMark = "[CONTEXT] "
+	sampleMark  = "[SAMPLE] "
+	noFunction  = "UNRESOLVED"
+)
+
+// divide shares the time of rows among the functions that samples found there, and drops the rows of samples.
+func (t *tree) divide(rows []row) []row {
+	found := map[string][]row{} // by the path of what they were taken in
+	kept, left := rows[:0], uint64(0)
+	deeper := map[Step]bool{} // functions that call paths end in
+	for _, r := range rows {
+		if t.own || !sampled(&r) {
+			kept = append(kept, r)
+			if len(r.path) > 1 {
+				deeper[r.leaf()] = true
+			}
+			continue
+		}
+		at := slices.IndexFunc(r.path, func(s Step) bool { return strings.HasPrefix(s.Name, contextMark) })
+		if name, ok := strings.CutPrefix(r.leaf().Name, sampleMark); ok && at > 0 {
+			s := r.leaf()
+			s.Name = strings.TrimSpace(name)
+			key := pathKey(r.path[:at])
+			found[key] = append(found[key], row{path: append(slices.Clone(r.path[:at]), s), values: r.values})
+		}
+		left++
+	}
+	if len(found) == 0 {
+		t.samples += left
+	}
+	var more []row
+	for i := range kept {
+		r := &kept[i]
+		key := pathKey(r.path)
+		list := found[key]
+		delete(found, key)
+		sum := 0.0
+		for _, s := range list {
+			sum += s.values[0]
+		}
+		// A function that has call paths has its time there; within MPI nobody looks.
+		if kind, _ := t.kindOf(r); sum <= 0 || len(r.path) == 1 && deeper[r.leaf()] || kind == callgraph.KindMPI {
+			continue
+		}
+		whole := slices.Clone(r.values)
+		for _, s := range list {
+			if strings.HasPrefix(s.leaf().Name, noFunction) {
+				continue
+			}
+			share := s.values[0] / sum
+			s.values = make([]float64, len(whole))
+			for m, x := range whole {
+				s.values[m] = x * share
+				r.values[m] = max(0, r.values[m]-x*share)
+			}
+			more = append(more, s)
+		}
+	}
+	for _, list := range found {
+		t.samples += uint64(len(list))
+	}
+	return append(kept, more...)
+}
+
 // build makes the tree of a thread. A call path that does not begin at an outermost function was cut off at the
 // depth that TAU was asked for (TAU_CALLPATH_DEPTH). Where only one path leads to its first function the rest is
 // known; otherwise it hangs below a node that says so, as does what no call path accounts for.
 func (t *tree) build(rows []row) error {
-	rows = slices.DeleteFunc(rows, func(r row) bool {
-		if !t.own && sampled(&r) {
-			t.samples++
-			return true
-		}
-		return false
-	})
+	rows = t.divide(rows)
 	callers := map[Step][]*row{} // call paths that end in a function, but for those that begin there too
 	flat := map[Step]*row{}
 	rest := map[Step]*row{} // what no call path accounts for of these
@@ -252,6 +317,7 @@ func (t *tree) place(parent callgraph.ID, path []Step, r *row) error {
 		kind, loop = t.kindOf(r)
 	}
 	var n *node
+	waits := false
 	for i, s := range path {
 		last := i == len(path)-1
 		k, l := callgraph.KindFrame, false
@@ -269,8 +335,9 @@ func (t *tree) place(parent callgraph.ID, path []Step, r *row) error {
 				s.Name = name
 			}
 			s.Name = strings.TrimSuffix(s.Name, "()")
+			waits = r.leaf().Name == collectiveSync
 			if !last {
-				r = &row{values: r.values}
+				r = &row{path: r.path, values: r.values}
 			}
 		}
 		n = t.add(parent, s, k, l)
@@ -285,6 +352,12 @@ func (t *tree) place(parent callgraph.ID, path []Step, r *row) error {
 		return nil
 	}
 	if n != nil {
+		if waits {
+			n.waiting += r.values[0]
+		}
+		if n.kind == callgraph.KindRegion || n.kind == callgraph.KindFrame && !t.own {
+			n.groups = groupsOfRow(r)
+		}
 		if !slices.Contains(r.groups, callsUnknown) {
 			n.calls += count(r.calls)
 			n.counted = n.counted || r.calls > 0
@@ -299,6 +372,49 @@ func (t *tree) place(parent callgraph.ID, path []Step, r *row) error {
 		return t.charge(t.add(parent, Step{Name: ownCode}, callgraph.KindGap, false), r.values)
 	}
 	return nil
+}
+
+// collectiveSync is the barrier that TAU puts before collective operations, in which ranks wait for each other.
+const collectiveSync = "MPI Collective Sync"
+
+// groupsOfRow are groups that say something of a timer.
+func groupsOfRow(r *row) (list []string) {
+	for _, g := range r.groups {
+		known := g == callPath || g == callsUnknown
+		for _, x := range groups {
+			known = known || g == x.group
+		}
+		if !known && !slices.Contains(list, g) {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// cpuTimes are metrics that count the time on a core.
+var cpuTimes = []string{"CPU_TIME", "P_VIRTUAL_TIME"}
+
+// offCore takes the time without a core out of work, and notes it in MPI, where a metric tells it.
+func (t *tree) offCore() {
+	cpu := slices.IndexFunc(t.metrics, func(m string) bool { return slices.Contains(cpuTimes, m) })
+	if cpu <= 0 || t.own {
+		return
+	}
+	var nodes []*node
+	for _, n := range t.nodes {
+		nodes = append(nodes, n)
+	}
+	for _, n := range nodes {
+		off := n.values[0] - n.values[cpu]
+		switch {
+		case off <= 0:
+		case n.kind == callgraph.KindMPI:
+			n.offCore = off
+		default:
+			n.values[0] -= off
+			t.add(n.parent, Step{Name: "waiting for a core"}, callgraph.KindOffCore, false).values[0] += off
+		}
+	}
 }
 
 // find looks for a node of any kind, which Marple writes before all that is below it.
@@ -360,6 +476,10 @@ func (t *tree) graph(rank int32, g *callgraph.Graph, places map[callgraph.ID]*pl
 			places[n.id] = p
 		}
 		p.counted = p.counted || n.counted
+		p.waiting += uint64(n.waiting*1000 + 0.5)
+		if len(n.groups) > 0 {
+			p.groups = n.groups
+		}
 		p.add(rank, t.metrics, n.values, values)
 		return inclusive, values
 	}
@@ -381,7 +501,10 @@ func (n *node) callgraph(rank int32, exclusive, inclusive uint64) callgraph.Node
 		sum = exclusive
 		if f := mpi.Of(n.step.Name); f != nil {
 			out.Op = f.Op
+		} else if n.step.Name == collectiveSync {
+			out.Op = record.OpBarrier
 		}
+		out.Runnable = min(uint64(n.offCore*1000+0.5), exclusive)
 	case callgraph.KindPhase:
 		fmt.Sscanf(n.step.Name, "phase %d", &out.Level)
 	case callgraph.KindCut:
@@ -446,7 +569,8 @@ func (p *place) apply(n *run.Node) {
 			n.Site = fmt.Sprintf("%s:%d", path.Base(p.step.File), p.step.Line)
 		}
 	}
-	n.Metrics = p.metrics
+	n.Metrics, n.Groups = p.metrics, p.groups
+	n.Waiting = min(p.waiting, n.Exclusive.Sum)
 }
 
 // join gives the rows of a thread from its files, one per metric, the time first. The same path may stand in

@@ -37,8 +37,14 @@ func escape(name string) string {
 func special(name string, i int, r rune, size int) bool {
 	edge := i == 0 || i+size == len(name)
 	switch r {
-	case '"', '%', '{', '}':
+	case '"':
 		return true
+	case '%': // what follows could be taken for a code
+		return len(name) == 1 || i+2 < len(name) && isHex(name[i+1]) && isHex(name[i+2])
+	case '{': // places begin with [{, and their files end at "} {"
+		return i > 0 && name[i-1] == '['
+	case '}':
+		return i+1 < len(name) && name[i+1] == ' '
 	case ' ', '.':
 		return edge && !(r == '.' && i == 0 && len(name) > 1) // readers trim the one, and look for a line behind the other
 	case '>':
@@ -47,6 +53,10 @@ func special(name string, i int, r rune, size int) bool {
 		return i > 0 && name[i-1] == '['
 	}
 	return unicode.IsControl(r) || unicode.IsSpace(r) || r == utf8.RuneError && size == 1
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
 // unescape is the inverse of escape. What is no code stays as it is.

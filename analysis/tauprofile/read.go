@@ -48,23 +48,32 @@ type set struct {
 	directory string
 	metrics   []string // directories
 	threads   []location
+	read      map[location][]*File // of the other formats, which hold several profiles in a file
 }
 
 func find(directory string) (*set, error) {
 	s := &set{directory: directory}
+	if filepath.Base(directory) == mergedFile {
+		return s, s.readXML(directory)
+	}
 	list, err := os.ReadDir(directory)
 	if err != nil {
 		return nil, err
 	}
+	var several []string
 	for _, e := range list {
 		if strings.HasPrefix(e.Name(), "MULTI__") && e.IsDir() {
 			s.metrics = append(s.metrics, e.Name())
 		} else if l, ok := parseLocation(e.Name()); ok {
 			s.threads = append(s.threads, l)
+		} else if isXML(e.Name()) {
+			several = append(several, filepath.Join(directory, e.Name()))
 		}
 	}
 	if len(s.threads) > 0 {
 		s.metrics = []string{"."}
+	} else if len(several) > 0 {
+		return s, s.readXML(several...)
 	} else if len(s.metrics) > 0 {
 		if list, err = os.ReadDir(filepath.Join(directory, s.metrics[0])); err != nil {
 			return nil, err
@@ -75,21 +84,31 @@ func find(directory string) (*set, error) {
 			}
 		}
 	}
+	s.sort()
+	return s, nil
+}
+
+func (s *set) sort() {
 	slices.SortFunc(s.threads, func(a, b location) int {
 		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.context, b.context), cmp.Compare(a.thread, b.thread))
 	})
-	return s, nil
 }
 
 // Holds tells whether a directory holds profiles.
 func Holds(directory string) bool {
-	s, err := find(directory)
-	return err == nil && len(s.threads) > 0
+	if filepath.Base(directory) == mergedFile {
+		return true
+	}
+	list, _ := os.ReadDir(directory)
+	return slices.ContainsFunc(list, func(e os.DirEntry) bool {
+		_, ok := parseLocation(e.Name())
+		return ok || isXML(e.Name()) || strings.HasPrefix(e.Name(), "MULTI__") && e.IsDir()
+	})
 }
 
 // Open takes what run.Read takes, or a directory of profiles, whose run has no findings yet.
 func Open(path string) (*run.Run, error) {
-	if _, err := os.Stat(filepath.Join(path, run.File)); errors.Is(err, os.ErrNotExist) && Holds(path) {
+	if _, err := os.Stat(filepath.Join(path, run.File)); err != nil && Holds(path) {
 		return Read(path)
 	}
 	return run.Read(path)
@@ -99,15 +118,19 @@ func Open(path string) (*run.Run, error) {
 var times = []string{"TIME", "Time", "GET_TIME_OF_DAY", "LINUX_TIMERS", "CLOCK_GET_TIME", "WALL_CLOCK", "P_WALL_CLOCK_TIME", "BGL_TIMERS", "BGP_TIMERS",
 	"CRAY_TIMERS", "MPI_WTIME", "SGI_TIMERS", "TAU_MPI_Wtime", "CPU_TIME", "P_VIRTUAL_TIME", ""}
 
-// read gives the files of a thread, the time first.
-func (s *set) read(l location) ([]*File, error) {
-	var files []*File
+// files are those of a thread, the time first.
+func (s *set) files(l location) ([]*File, error) {
+	files := s.read[l]
+	delete(s.read, l)
 	for _, m := range s.metrics {
 		f, err := parseFile(filepath.Join(s.directory, m, l.file()))
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, f)
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%s: no profile of thread %s", s.directory, l.file())
 	}
 	rank := func(f *File) int {
 		if at := slices.Index(times, f.Metric); at >= 0 {
@@ -198,7 +221,7 @@ func (r *reader) rank(threads []location) (*profile.Profile, *File, error) {
 	var main *File
 	var others *tree
 	for i, l := range threads {
-		files, err := r.read(l)
+		files, err := r.files(l)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -218,8 +241,9 @@ func (r *reader) rank(threads []location) (*profile.Profile, *File, error) {
 		rows, negative := join(files)
 		r.negative += negative
 		if err := t.build(rows); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", filepath.Join(r.directory, r.metrics[0], l.file()), err)
+			return nil, nil, fmt.Errorf("%s: %w", filepath.Join(append(append([]string{r.directory}, r.metrics[:min(1, len(r.metrics))]...), l.file())...), err)
 		}
+		t.offCore()
 		if i == 0 {
 			t.graph(rank, &g, r.places)
 			total.Init = nanoseconds(t.init)
@@ -352,11 +376,10 @@ func ofMessages(name string) bool {
 	return slices.ContainsFunc(directions[:], func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// stat is an event's values as whole numbers; what is below 0 counts as 0.
-func (e *Event) stat(rank int32) stat.Stat {
+// reals are an event's values.
+func (e *Event) reals(rank int32) stat.Reals {
 	n := max(count(e.N), 1)
-	whole := func(x float64) stat.Uint128 { return stat.Uint128{Lo: 1}.Scaled(min(max(x, 0)+0.5, 1e38)) }
-	return stat.Stat{N: n, Sum: count(e.N * e.Mean), Sq: whole(e.SumSquares), Min: count(e.Min), Max: count(e.Max), MinRank: rank, MaxRank: rank}
+	return stat.Reals{N: n, Sum: float64(n) * e.Mean, Squares: e.SumSquares, Min: e.Min, Max: e.Max, MinRank: rank, MaxRank: rank}
 }
 
 // messages takes counts and bytes of messages from atomic events, and the others as they are.
@@ -365,7 +388,7 @@ func (r *reader) messages(p *profile.Profile, t *profile.Total, f *File) {
 	var all [4]struct{ messages, bytes uint64 }
 	for _, e := range f.Events {
 		if !ofMessages(e.Name) {
-			p.Atomics = append(p.Atomics, profile.Atomic{Name: e.Name, Values: e.stat(t.Rank)})
+			p.Atomics = append(p.Atomics, profile.Atomic{Name: e.Name, Values: e.reals(t.Rank)})
 			continue
 		}
 		sum := count(e.N * e.Mean)
@@ -440,10 +463,22 @@ func (r *reader) finish(out *run.Run, first *File) {
 	if text := first.value(attributeNote); r.own && text != "" {
 		note("shares-estimated", 0, text)
 	}
+	cores := "waiting for a core counts as work or as MPI"
+	if slices.ContainsFunc(out.CallGraph, hasOffCore) {
+		cores = "time that is not CPU time counts as waiting for a core, though ranks may have been blocked (in files, or asleep)"
+	}
 	if !r.own {
 		out.Conditions = append(out.Conditions, run.Note{ID: "whole-program",
-			Text: "a TAU profile lasts from the program's start to its end (MPI_Init is left out); waiting for a core counts as work or as MPI; places are where functions stand, not where they are called"})
+			Text: "a TAU profile lasts from the program's start to its end (MPI_Init is left out); " + cores + "; places are where functions stand, not where they are called"})
 	}
+}
+
+func hasOffCore(root *run.Node) (has bool) {
+	root.Walk(func(n *run.Node, _ int) bool {
+		has = has || n.Kind == callgraph.KindOffCore.String() || n.OffCore > 0
+		return !has
+	})
+	return has
 }
 
 // unnamed leaves names to finish.

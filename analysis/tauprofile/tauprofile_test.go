@@ -105,7 +105,7 @@ func TestRunsComeBackAsTheyWere(t *testing.T) {
 		name = bytes.ReplaceAll(name, []byte{0}, []byte("0")) // ends a C string
 		r := sample(rapid.IntRange(1, 6).Draw(t, "ranks"), string(name))
 		r.Parameters = map[string]float64{"n": 1e300, "half": 0.5}
-		r.AtomicEvents = []run.AtomicEvent{{Name: string(name) + " =>", Values: run.Stat{N: 3, Sum: 9, Min: 1, Max: 6, Mean: 3, Deviation: math.Sqrt(14. / 3)}}}
+		r.AtomicEvents = []run.AtomicEvent{{Name: string(name) + " =>", Values: run.Reals{N: 3, Sum: -9, Min: -6.5, Max: -1, Mean: -3, Deviation: math.Sqrt(14. / 3)}}}
 		r.Metadata = []run.Metadata{{Name: string(name), Value: "a <b>" + string(name), Ranks: uint64(r.Ranks), Same: true}}
 		for _, root := range r.CallGraph {
 			root.Walk(func(n *run.Node, _ int) bool {

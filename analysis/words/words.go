@@ -3,7 +3,9 @@ package words
 
 import (
 	"fmt"
+	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -60,6 +62,17 @@ func Number(n uint64) string {
 		text = text[:i] + "," + text[i:]
 	}
 	return text
+}
+
+// Real prints a number of any size and sign: whole ones as Number does, others with four digits.
+func Real(x float64) string {
+	switch {
+	case x < 0:
+		return "-" + Real(-x)
+	case x == math.Trunc(x) && x < 1e15, x >= 1000 && x < 1e15:
+		return Number(uint64(x + 0.5))
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64)
 }
 
 // Counted is a text about n things: %d is their number, and {one|many} the form that it asks for.

@@ -173,6 +173,9 @@ func TestTAUReported(t *testing.T) {
 	names := map[string]uint64{}
 	for _, a := range r.AtomicEvents {
 		names[a.Name] = a.Values.N
+		if a.Name == "below zero" { // which TAU tells as a whole number without a sign, until it is asked at the end
+			assert.Equal(t, run.Reals{N: 8, Sum: -31, Min: -5.5, Max: -2.25, Mean: -3.875, Deviation: 1.625}, a.Values)
+		}
 	}
 	assert.EqualValues(t, 4, names["quote\" <b>&amp;</b> \\ 'x'"])
 	assert.EqualValues(t, 4, names["not UTF-8 \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"])
@@ -199,6 +202,34 @@ func TestTAUReported(t *testing.T) {
 		}
 	}
 	assert.EqualValues(t, 4*4, barriers, "in two phases, one that a timer alone has, and the last")
+}
+
+// TAU puts a barrier of its own into collective operations, with a timer in the same function: the operations are those that
+// there are without it, and where their communicator is not known its time is waiting.
+func TestTAUSynchronises(t *testing.T) {
+	mock.need(t)
+	h := newTAUHost(t, mock)
+	calls := func(r *run.Run) map[string]uint64 {
+		list := map[string]uint64{}
+		for _, f := range r.Functions {
+			list[f.Name] = f.Calls
+		}
+		return list
+	}
+	for _, part := range []string{"collective", "communicators"} {
+		r := h.throughTAU(t, []string{"HOST_SYNC=1"}, part)
+		assert.Equal(t, calls(h.directly(t, nil, part)), calls(r))
+		waited := uint64(0)
+		r.Root().Walk(func(n *run.Node, _ int) bool {
+			assert.LessOrEqual(t, n.Waiting, n.Exclusive.Sum)
+			if n.Name == "MPI_Allreduce" {
+				waited += n.Waiting
+			}
+			return true
+		})
+		assert.True(t, part == "collective" || waited > 0)
+		assert.Empty(t, r.Counters, "it is no counter")
+	}
 }
 
 // Whatever else brings the library into the process, events count once.

@@ -4,6 +4,7 @@
  * initialised, and tells them what happens. It measures nothing.
  *
  * HOST_TABLE is which table of callbacks it has: old (TAU 2.28), now, or later, with more callbacks behind.
+ * HOST_SYNC=1 makes it put a barrier before collective operations, as TAU does.
  * HOST_GIVEN=1 makes it tell what collective operations were given, as TAU_CURRENT_TIMER_EXIT_PARAMS=1 does.
  */
 #include "host.h"
@@ -123,13 +124,60 @@ void Tau_phase(const char *name, bool begins)
     tell(begins ? PHASE_ENTRY : PHASE_EXIT, &data);
 }
 
+/* What was reported, by name. */
+static struct {
+    char name[256];
+    int count;
+    double sum, squares, min, max;
+} reported[64];
+
+static void add(const char *name, double value)
+{
+    int i = 0;
+    while (i < 63 && reported[i].count && strcmp(reported[i].name, name))
+        i++;
+    if (!reported[i].count++) {
+        snprintf(reported[i].name, sizeof reported[i].name, "%s", name);
+        reported[i].min = reported[i].max = value;
+    }
+    reported[i].sum += value;
+    reported[i].squares += value * value;
+    reported[i].min = value < reported[i].min ? value : reported[i].min;
+    reported[i].max = value > reported[i].max ? value : reported[i].max;
+}
+
+void Tau_get_event_names(const char ***names, int *count)
+{
+    *names = malloc(64 * sizeof **names);
+    for (*count = 0; *count < 64 && reported[*count].count; ++*count)
+        (*names)[*count] = reported[*count].name;
+}
+
+void Tau_get_event_vals(const char **names, int n, int **counts, double **max, double **min, double **mean, double **squares)
+{
+    (void)names;
+    *counts = malloc((size_t)n * sizeof **counts);
+    *max = malloc((size_t)n * sizeof **max);
+    *min = malloc((size_t)n * sizeof **min);
+    *mean = malloc((size_t)n * sizeof **mean);
+    *squares = malloc((size_t)n * sizeof **squares);
+    for (int i = 0; i < n; i++) {
+        (*counts)[i] = reported[i].count;
+        (*max)[i] = reported[i].max;
+        (*min)[i] = reported[i].min;
+        (*mean)[i] = reported[i].sum / reported[i].count;
+        (*squares)[i] = reported[i].squares;
+    }
+}
+
 void Tau_trigger_userevent(const char *name, double value)
 {
+    add(name, value);
     struct {
         const char *name;
         int thread;
         unsigned long value, timestamp;
-    } data = {name, 0, (unsigned long)value, microseconds()};
+    } data = {name, 0, (unsigned long)(long)value, microseconds()};
     tell(ATOMIC, &data);
 }
 
@@ -255,6 +303,14 @@ static long bytes_of(int count, MPI_Datatype type)
     return (long)count * size;
 }
 
+/* TAU's own barrier, with a timer of its own in the same function. */
+#define TOGETHER(comm)                                   \
+    if (getenv("HOST_SYNC")) {                           \
+        timer(ENTRY, "MPI Collective Sync", "TAU_MESSAGE"); \
+        PMPI_Barrier(comm);                              \
+        timer(EXIT, "MPI Collective Sync", "TAU_MESSAGE"); \
+    }
+
 #define TIMED(name, ...)                 \
     {                                    \
         timer(ENTRY, name "()", "MPI");  \
@@ -327,29 +383,29 @@ TIMED("MPI_Waitall", MPI_Status own[1024]; MPI_Request were[1024]; memcpy(were, 
 int MPI_Barrier(MPI_Comm comm) TIMED("MPI_Barrier", rc = PMPI_Barrier(comm); given("MPI_Barrier", -1, 0, comm);)
 
 int MPI_Allreduce(const void *data, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
-TIMED("MPI_Allreduce", rc = PMPI_Allreduce(data, out, count, type, op, comm); given("MPI_Allreduce", bytes_of(count, type), 0, comm);)
+TIMED("MPI_Allreduce", TOGETHER(comm) rc = PMPI_Allreduce(data, out, count, type, op, comm); given("MPI_Allreduce", bytes_of(count, type), 0, comm);)
 
 int MPI_Scan(const void *data, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
-TIMED("MPI_Scan", rc = PMPI_Scan(data, out, count, type, op, comm); given("MPI_Scan", bytes_of(count, type), 0, comm);)
+TIMED("MPI_Scan", TOGETHER(comm) rc = PMPI_Scan(data, out, count, type, op, comm); given("MPI_Scan", bytes_of(count, type), 0, comm);)
 
 int MPI_Bcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm)
-TIMED("MPI_Bcast", rc = PMPI_Bcast(data, count, type, root, comm); given("MPI_Bcast", bytes_of(count, type), root, comm);)
+TIMED("MPI_Bcast", TOGETHER(comm) rc = PMPI_Bcast(data, count, type, root, comm); given("MPI_Bcast", bytes_of(count, type), root, comm);)
 
 int MPI_Reduce(const void *data, void *out, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm)
-TIMED("MPI_Reduce", rc = PMPI_Reduce(data, out, count, type, op, root, comm); given("MPI_Reduce", bytes_of(count, type), root, comm);)
+TIMED("MPI_Reduce", TOGETHER(comm) rc = PMPI_Reduce(data, out, count, type, op, root, comm); given("MPI_Reduce", bytes_of(count, type), root, comm);)
 
 int MPI_Allgather(const void *data, int count, MPI_Datatype type, void *out, int outcount, MPI_Datatype outtype, MPI_Comm comm)
-TIMED("MPI_Allgather", rc = PMPI_Allgather(data, count, type, out, outcount, outtype, comm);
+TIMED("MPI_Allgather", TOGETHER(comm) rc = PMPI_Allgather(data, count, type, out, outcount, outtype, comm);
       given_both("MPI_Allgather", bytes_of(outcount, outtype), bytes_of(count, type), bytes_of(outcount, outtype), 0, comm);)
 
 int MPI_Alltoall(const void *data, int count, MPI_Datatype type, void *out, int outcount, MPI_Datatype outtype, MPI_Comm comm)
-TIMED("MPI_Alltoall", rc = PMPI_Alltoall(data, count, type, out, outcount, outtype, comm);
+TIMED("MPI_Alltoall", TOGETHER(comm) rc = PMPI_Alltoall(data, count, type, out, outcount, outtype, comm);
       given_both("MPI_Alltoall", bytes_of(count, type), bytes_of(count, type), bytes_of(outcount, outtype), 0, comm);)
 
 int MPI_Gather(const void *data, int count, MPI_Datatype type, void *out, int outcount, MPI_Datatype outtype, int root, MPI_Comm comm)
-TIMED("MPI_Gather", int me; PMPI_Comm_rank(comm, &me); rc = PMPI_Gather(data, count, type, out, outcount, outtype, root, comm);
+TIMED("MPI_Gather", TOGETHER(comm) int me; PMPI_Comm_rank(comm, &me); rc = PMPI_Gather(data, count, type, out, outcount, outtype, root, comm);
       given_both("MPI_Gather", me == root ? bytes_of(outcount, outtype) : -1, bytes_of(count, type), bytes_of(outcount, outtype), root, comm);)
 
 int MPI_Scatter(const void *data, int count, MPI_Datatype type, void *out, int outcount, MPI_Datatype outtype, int root, MPI_Comm comm)
-TIMED("MPI_Scatter", rc = PMPI_Scatter(data, count, type, out, outcount, outtype, root, comm);
+TIMED("MPI_Scatter", TOGETHER(comm) rc = PMPI_Scatter(data, count, type, out, outcount, outtype, root, comm);
       given_both("MPI_Scatter", bytes_of(count, type), bytes_of(count, type), bytes_of(outcount, outtype), root, comm);)

@@ -147,6 +147,8 @@ static void odd(void)
         work_ns(1000);
         end(names[i]);
     }
+    report("below zero", -5.5);
+    report("below zero", -2.25);
     begin(longest);
     report(longest, 18e18);
     if (Tau_metadata)
