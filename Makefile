@@ -156,6 +156,8 @@ install: build
 	install $(BUILD)/marple $(OTF2) $(DEST)/bin
 	install $(BUILD)/libmarple.so $(BUILD)/libmarple-core.so $(DEST)/lib
 	install -m 644 $(wildcard cshim/include/*) $(DEST)/include
+	install -d $(DEST)/lib/python
+	install -m 644 cmd/python/marple.py $(DEST)/lib/python
 	$(BUILD)/marple man $(SHARE)/man/man1
 	$(BUILD)/marple completion bash > $(SHARE)/bash-completion/completions/marple
 	$(BUILD)/marple completion zsh > $(SHARE)/zsh/site-functions/_marple

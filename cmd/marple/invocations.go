@@ -29,14 +29,21 @@ after, the last invocation of that method had ended on their rank (METHOD#4: its
 second to the first is shown. Below stands whether communication rivals computation in this run.
 
 --format json prints an object: method, value, unit, by, columns, rows (at, cells: n, mean, deviation, min, max), left_out
-(invocations that lack the value or a parameter), per, least and scaling.`,
+(invocations that lack the value or a parameter), per, least and scaling.
+
+    marple invocations RUN --format csv         all invocations, a line for each, with the columns of invocations.parquet`,
 		Args: func(c *cobra.Command, arguments []string) error {
+			if all := c.Flags().Lookup("format").Value.String() == "csv"; all && len(arguments) == 1 {
+				return nil
+			} else if all {
+				return usage("invocations --format csv: expected a run alone")
+			}
 			if len(arguments) != 2 {
 				return usage("invocations: expected a run and a method: marple invocations RUN COMPONENT.METHOD --by PARAMETER")
 			}
 			return nil
 		}}
-	as := format(c, "text", "json")
+	as := format(c, "text", "json", "csv")
 	q := invocation.Question{}
 	c.Flags().StringVar(&q.Rows, "by", "", "parameter that rows are of")
 	c.Flags().StringVar(&q.Columns, "against", "", "parameter that columns are of")
@@ -45,6 +52,13 @@ second to the first is shown. Below stands whether communication rivals computat
 	least := c.Flags().Bool("least", false, "show the least instead of the mean: what it takes when nothing else disturbs")
 	per := c.Flags().Bool("per", false, "divide by the value of --by")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
+		if *as == "csv" {
+			directory := arguments[0]
+			if filepath.Base(directory) == run.File {
+				directory = filepath.Dir(directory)
+			}
+			return invocation.CSV(c.OutOrStdout(), filepath.Join(directory, run.InvocationsFile))
+		}
 		if q.Rows == "" {
 			return usage("--by: which parameter?")
 		}
