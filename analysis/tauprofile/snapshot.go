@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -57,10 +58,18 @@ func (s *snapshot) fail(format string, arguments ...any) error {
 	return fmt.Errorf("%s:%d: %s", s.name, line, fmt.Sprintf(format, arguments...))
 }
 
+// withoutZeros leaves out the bytes 0 that TAU puts between the documents of merged profiles.
+type withoutZeros struct{ r io.Reader }
+
+func (z withoutZeros) Read(p []byte) (int, error) {
+	n, err := z.r.Read(p)
+	return len(slices.DeleteFunc(p[:n], func(b byte) bool { return b == 0 })), err
+}
+
 // parseSnapshots reads a file of snapshots, or a merged profile: the files of each thread, one per metric. The name is
 // for errors, which say name:line.
 func parseSnapshots(name string, r io.Reader) (map[location][]*File, error) {
-	s := &snapshot{name: name, d: xml.NewDecoder(bufio.NewReader(io.LimitReader(r, mostXML))), defined: map[string]*definitions{},
+	s := &snapshot{name: name, d: xml.NewDecoder(bufio.NewReader(withoutZeros{io.LimitReader(r, mostXML)})), defined: map[string]*definitions{},
 		where: map[string]location{}, facts: map[string][]Attribute{}, files: map[location][]*File{}}
 	for {
 		token, err := s.d.Token()
