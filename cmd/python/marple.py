@@ -164,7 +164,7 @@ class Run:
     @cached_property
     def messages(self):
         """A row for each pair of ranks that exchanged messages."""
-        return self._frame("peers", ["rank", "to"])
+        return self._frame("peers", ["rank", "peer"])
 
     @cached_property
     def per_rank(self):
