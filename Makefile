@@ -110,7 +110,7 @@ test:
 
 # Nothing here may depend on how fast the machine is: the time limit is there to end what hangs.
 SUITE := go run ./test/suite
-RACE  := record callgraph waitstate profile run diagnosis report
+RACE  := record callgraph waitstate profile pipeline
 test-go:
 	@$(SUITE) -- "-timeout 60m -skip ^TestJudge ./..." "-race -timeout 60m $(RACE:%=./analysis/%)" "-race -timeout 60m -run Concurrent ./analysis/symbol"
 

@@ -147,6 +147,8 @@ static char *map_file(const char *directory, int rank)
     close(fd);
     if (failed) {
         mrl.in_file = false;
+        for (size_t i = 0; i < sizeof arenas / sizeof *arenas; i++)
+            atomic_store(&arenas[i]->full, false); /* memory has room */
         mrl_raw_remove(mrl.file);
         errno = failed;
         return NULL;

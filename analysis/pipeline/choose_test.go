@@ -31,15 +31,15 @@ families:
 
 	Choose(r, path, "")
 	require.NotNil(t, r.Selection)
-	require.InDelta(t, 0.042, r.Selection.Time, 1e-9)
-	require.Contains(t, Report(r, "d"), "\nBest choice  solve: fast; 42.0 ms of core time expected; without fast it takes\n             160 ms more; any will do for print\n")
+	require.InDelta(t, 0.021, r.Selection.Time, 1e-9)
+	require.Contains(t, Report(r, "d"), "\nBest choice  solve: fast; 21.0 ms a rank expected; without fast it takes 80.0 ms\n             more; any will do for print\n")
 
 	// What the program declares counts where there is no file.
 	r.Families = []string{"families: {solve: {implementations: {slow: {measured: yes}, fast: {time: 0.03}}}}"}
 	Choose(r, path, "")
-	require.InDelta(t, 0.042, r.Selection.Time, 1e-9)
+	require.InDelta(t, 0.021, r.Selection.Time, 1e-9)
 	Choose(r, "", "")
-	require.InDelta(t, 0.062, r.Selection.Time, 1e-9)
+	require.InDelta(t, 0.031, r.Selection.Time, 1e-9)
 	r.Families = append(r.Families, "families: {solve: 5}")
 	Choose(r, "", "")
 	require.Contains(t, r.NotSeen[len(r.NotSeen)-1].Text, "implementations were not chosen: declared by the program:1:19: solve: expected lines")
@@ -88,7 +88,7 @@ func TestChooseFromRecords(t *testing.T) {
 	require.Empty(t, r.NotSeen)
 	require.NotNil(t, r.Selection)
 	text := Report(r, "d")
-	require.Contains(t, text, "\nBest choice  flux: efm; 84.0 ms of core time expected; without efm it takes 168\n             ms more\n")
+	require.Contains(t, text, "\nBest choice  flux: efm; 42.0 ms a rank expected; without efm it takes 84.0 ms\n             more\n")
 	require.Contains(t, text, "\nModels       flux.efm compute = 0.0001*q s (linear, 6 points, error 0 %)\n"+
 		"             flux.godunov compute = 0.0003*q s (linear, 6 points, error 0 %)\n")
 }

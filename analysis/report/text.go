@@ -473,7 +473,7 @@ func (w *writer) selection() {
 			most = c
 		}
 	}
-	text := words.Duration(s.Time) + " of core time expected"
+	text := words.Duration(s.Time) + " a rank expected"
 	if !s.Proven {
 		text += ", which is not proven to be the least"
 	}

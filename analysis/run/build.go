@@ -79,7 +79,7 @@ func New(p *profile.Profile, names Namer) *Run {
 	r.Models, r.Deeper = []Model{}, []Note{}
 	r.Efficiency.split(p.Waits.Ideal, p.Waits.Replayed, r.WallNs)
 	r.Stuck = b.stuck(r)
-	r.Conditions = append(incomplete(p), conditions(r)...)
+	r.Conditions = append(append([]Note{}, incomplete(p)...), conditions(r)...)
 	r.NotSeen = b.notSeen(r)
 	if p.Uncounted != "" {
 		r.NotSeen = append(r.NotSeen, Note{"counters", "not counted: " + p.Uncounted, 0})

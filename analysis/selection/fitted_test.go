@@ -61,7 +61,7 @@ machine: {f: 2}`, map[string]string{"m.json": modelFile})
 	require.Contains(t, code, `0.75 * (x_input) + 0.25 * (`)
 
 	for what, want := range map[string]string{
-		`nowhere.json`:                          `f.yaml:1:47: A.one: model: open `,
+		`nowhere.json`:                          `f.yaml:1:47: A.one: model: `,
 		`m.json`:                                `give {file, name, response}`,
 		`{file: m.json, name: D.go}`:            `m.json: there is no such model; there are `,
 		`{file: m.json, name: C.go}`:            `no model: too few points`,

@@ -61,7 +61,7 @@ func carried(r *run.Run) *run.Run {
 	}
 	c.Peers = slices.Clone(r.Peers)
 	for i := range c.Peers {
-		c.Peers[i].OnwardNs, c.Peers[i].BackNs = 0, 0 // the order of messages
+		c.Peers[i].OnwardNs, c.Peers[i].BackNs, c.Peers[i].Turns = 0, 0, 0 // the order of messages
 	}
 	c.AtomicEvents = slices.Clone(r.AtomicEvents)
 	for i := range c.AtomicEvents {

@@ -242,7 +242,9 @@ func TestComponents(t *testing.T) {
 				require.Zero(t, i["mpi"], i)
 			}
 			if i["overlapped"] == int64(1) { // around the one before, in which all is overlap
-				require.Equal(t, rows[k-1]["wall"], rows[k-1]["overlap"])
+				if i.ns("off_core") == 0 && rows[k-1].ns("off_core") == 0 { // which may be noticed later than it was
+					require.Equal(t, rows[k-1]["wall"], rows[k-1]["overlap"])
+				}
 				require.GreaterOrEqual(t, i["overlap"], rows[k-1]["overlap"], i)
 			}
 			if i.name() == "Driver.go" || i.name() == "Mesh.exchange" {

@@ -50,7 +50,7 @@ func TestExports(t *testing.T) {
 		assert.Equal(t, r.Efficiency.Parallel, again.Efficiency.Parallel)
 		assert.Equal(t, r.Efficiency.LoadBalance, again.Efficiency.LoadBalance)
 		for i := range r.Peers {
-			r.Peers[i].OnwardNs, r.Peers[i].BackNs = 0, 0 // the order of messages is not in a profile
+			r.Peers[i].OnwardNs, r.Peers[i].BackNs, r.Peers[i].Turns = 0, 0, 0 // the order of messages is not in a profile
 		}
 		assert.Equal(t, r.Peers, again.Peers)
 
