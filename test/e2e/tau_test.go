@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,6 +73,13 @@ func withoutReported(t testing.TB, r *run.Run) *run.Run {
 	copied.Started, copied.AtomicEvents, copied.Metadata = r.Started.Truncate(1e18), nil, nil
 	if copied.Waits != nil {
 		copied.Waits.LogBytes, copied.Waits.Events = 0, 0
+	}
+	copied.NotSeen = slices.DeleteFunc(copied.NotSeen, func(n run.Note) bool { return n.ID == "fractions-lost" })
+	for _, thread := range copied.CallGraph {
+		thread.Walk(func(n *run.Node, _ int) bool {
+			n.Groups = nil
+			return true
+		})
 	}
 	return copied
 }
