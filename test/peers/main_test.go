@@ -89,9 +89,3 @@ func run(t *testing.T, directory string, code int, environment []string, argumen
 	require.Equal(t, code, c.ProcessState.ExitCode(), "%v\n%s%s", arguments, &stdout, &stderr)
 	return stdout.String() + stderr.String()
 }
-
-// marple runs the command of the build.
-func marple(t *testing.T, directory string, arguments ...string) string {
-	t.Helper()
-	return run(t, directory, 0, nil, append([]string{filepath.Join(build, "marple")}, arguments...)...)
-}
