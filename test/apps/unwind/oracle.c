@@ -221,6 +221,7 @@ static __attribute__((unused)) void tick(int signal)
         mine = calloc(1, sizeof *mine);
     saved = walk;
     memcpy(saved_words, words, sizeof words);
+    mine->frozen = true; /* as in the handler of samples: the thread may be where it looks modules up */
     unwinder = mine;
     static __thread struct trace theirs, ours;
     theirs.count = 0;
