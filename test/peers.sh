@@ -27,7 +27,7 @@ unpack() { # ARCHIVE: into a folder of its name's first word
 
 tau() {
     "$sources/build-tau.sh" "$into"
-    rm -rf "$into/tau2" # 600 MB of objects
+    find "$into/tau2" -name '*.[oa]' -delete # 600 MB; its makefiles refer to what else is there
 }
 
 ccaffeine() {
