@@ -29,7 +29,7 @@ SHIM_FLAGS = -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -ftls-model=init
 
 # With what is embedded: knowledge, schemas, the page.
 GO_SOURCES := $(shell find analysis bridge cmd -type f -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
-GO_C       := cshim/core.h
+GO_C       := cshim/core.h cshim/starts.h
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 .PHONY: build mock demo test test-go judge test-long lint bench schema install clean

@@ -15,6 +15,7 @@
 #include "core.h"
 #include "shield.h"
 #include "shim.h"
+#include "starts.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -213,26 +214,13 @@ static void *pass(void *gate)
 }
 
 /*
- * The C library's own function. Tools that put their own before it, such as TAU, take all threads for the application's;
- * the core's are started likewise (bridge/threads.c).
- */
-static void unwrap(const char *name, void **function)
-{
-    void *library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD), *found = library ? dlsym(library, name) : NULL;
-    if (found)
-        *function = found;
-}
-
-/*
  * The Go runtime aborts the process when it cannot start a thread, so try with our own first: with stacks like
  * Go's, which are the default ones. Smaller ones might not hold the thread-local storage of all libraries.
  */
 static bool threads_can_be_made(void)
 {
-    int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = pthread_create;
-    int (*join)(pthread_t, void **) = pthread_join;
-    unwrap("pthread_create", (void **)&create);
-    unwrap("pthread_join", (void **)&join);
+    int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = mrl_past_tau("pthread_create", pthread_create);
+    int (*join)(pthread_t, void **) = mrl_past_tau("pthread_join", pthread_join);
     pthread_t threads[THREADS_NEEDED];
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
     int made = 0;

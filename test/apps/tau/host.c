@@ -11,6 +11,7 @@
 
 #include <dlfcn.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +125,8 @@ void Tau_phase(const char *name, bool begins)
     tell(begins ? PHASE_ENTRY : PHASE_EXIT, &data);
 }
 
-/* What was reported, by name. */
+/* What was reported, by name, from any thread. */
+static pthread_mutex_t reporting = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     char name[256];
     int count;
@@ -133,6 +135,7 @@ static struct {
 
 static void add(const char *name, double value)
 {
+    pthread_mutex_lock(&reporting);
     int i = 0;
     while (i < 63 && reported[i].count && strcmp(reported[i].name, name))
         i++;
@@ -144,6 +147,7 @@ static void add(const char *name, double value)
     reported[i].squares += value * value;
     reported[i].min = value < reported[i].min ? value : reported[i].min;
     reported[i].max = value > reported[i].max ? value : reported[i].max;
+    pthread_mutex_unlock(&reporting);
 }
 
 void Tau_get_event_names(const char ***names, int *count)
