@@ -39,7 +39,7 @@ func pageCommand() *cobra.Command {
 messages, waits, critical path, and, where they are known, a timeline (of runs measured with --trace), models
 and the choice of implementations. It asks no network for anything, and can be sent to others.`}
 	o := pageFlags(c)
-	out := c.Flags().StringP("output", "o", "", "file to write (preset: "+pageFile+" in the run directory; - is stdout)")
+	out := c.Flags().StringP("output", "o", "", "file to write (default: "+pageFile+" in the run directory; - is stdout)")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
 		if err := o.check(); err != nil {
 			return err
