@@ -1,0 +1,460 @@
+package waitstate
+
+import (
+	"math"
+	"slices"
+
+	"marple/analysis/callgraph"
+)
+
+// Scenario says what would be different, one change after the other; nil is the run as it was.
+type Scenario []Change
+
+// Change is one thing that would be different.
+type Change struct {
+	Kind What
+	// Paths are the call paths, of calls and of the time between them, that it is about, each with the part of its time;
+	// nil: all.
+	Paths map[callgraph.ID]float64
+	Ranks []int32 // likewise, in order; nil: all
+	// Factor, for Scale: what the time there is multiplied by.
+	Factor float64
+	// Network: a message, or an operation, arrives Latency ns, and PerByte ns for each of its bytes, after it was sent.
+	Latency, PerByte float64
+	Pattern          Pattern // Prompt
+}
+
+// What a change does.
+type What uint8
+
+const (
+	// Scale multiplies times: of all paths those between calls.
+	Scale What = iota
+	// Balance gives each rank between its calls the mean of the ranks that do the same: that of the k-th time where all
+	// do it as often, else their means over the run.
+	Balance
+	// Cores leaves out the time for which ranks had none, and lets all begin at once. No call takes longer beside waiting
+	// than the quickest tenth on its path, of the rank in the middle.
+	Cores
+	// Free calls take no time beside waiting, but for those that have nothing to do with a network.
+	Free
+	// Network has another one.
+	Network
+	// Remove leaves operations of communicators out.
+	Remove
+	// Prompt is that nobody waits by a pattern: what is waited for comes in time.
+	Prompt
+)
+
+// IdealNetwork is that messages take no time (Dimemas; POP's transfer efficiency).
+func IdealNetwork() Scenario { return Scenario{{Kind: Free}} }
+
+// CoreForEach is that every rank has a core.
+func CoreForEach() Scenario { return Scenario{{Kind: Cores}} }
+
+// Times are those of a program under a scenario, ns after the first rank's beginning.
+type Times struct {
+	Entered, Left [][]int64 // by rank and call
+	Ended         []int64   // by rank
+	Length        int64     // to the last rank's end
+}
+
+// Under replays the program: every rank does between its calls what the scenario says, and goes on as soon as the calls that
+// it depends on have been entered.
+func (p *Program) Under(s Scenario) *Times {
+	x := p.player(s)
+	x.run()
+	t := &Times{Entered: make([][]int64, len(p.Lanes)), Left: make([][]int64, len(p.Lanes)), Ended: make([]int64, len(p.Lanes))}
+	for r := range x.lanes {
+		l := &x.lanes[r]
+		t.Entered[r], t.Left[r], t.Ended[r] = l.entered, l.left, l.now
+		if n := len(l.gaps); n > len(l.entered) {
+			t.Ended[r] += l.gaps[n-1]
+		}
+		t.Length = max(t.Length, t.Ended[r])
+	}
+	return t
+}
+
+// player replays a program once.
+type player struct {
+	p     *Program
+	s     Scenario
+	lanes []way
+	meets []meeting
+	ready []int32
+	rules []rule
+}
+
+// rule is a change of how what is waited for holds.
+type rule struct {
+	*Change
+	ranks map[int32]bool
+}
+
+// way is how far a rank has got.
+type way struct {
+	gaps, own     []int64 // by call; the last gap is behind them
+	entered, left []int64
+	now           int64  // it has left its last call
+	next          uint32 // calls that were entered
+	need, arrive  int    // that come next
+	until         int64  // that the present call waits, as far as is known
+	inside        bool
+	waiting       []waiter // that wait for this rank to get further
+}
+
+type waiter struct {
+	rank int32
+	call uint32
+}
+
+// meeting is an operation as far as ranks have arrived.
+type meeting struct {
+	arrived uint32
+	last    int64
+	root    int64 // when it came, if it has
+	rooted  bool
+	bytes   uint64
+	times   map[uint32]int64 // of a Prefix, by rank in the communicator
+	before  []int64          // likewise, the last to come of those up to a rank, as far as all are known
+	waiting []int32
+}
+
+func (p *Program) player(s Scenario) *player {
+	x := &player{p: p, s: s, lanes: make([]way, len(p.Lanes)), meets: make([]meeting, len(p.Meets))}
+	for i := range p.Lanes {
+		l, w := &p.Lanes[i], &x.lanes[i]
+		w.entered, w.left, w.now = make([]int64, len(l.Calls)), make([]int64, len(l.Calls)), l.Begin
+		w.gaps, w.own = make([]int64, len(l.Calls)+1), slices.Clone(l.own)
+		for k := range l.Calls {
+			w.gaps[k] = l.Calls[k].Gap
+		}
+		w.gaps[len(l.Calls)] = l.Rest
+	}
+	for i := range s {
+		x.change(&s[i])
+	}
+	return x
+}
+
+// holds tells on which ranks a change is made.
+func (c *Change) holds(rank int) bool {
+	if c.Ranks == nil {
+		return true
+	}
+	_, found := slices.BinarySearch(c.Ranks, int32(rank))
+	return found
+}
+
+// part of the time on a path that a change is about.
+func (c *Change) part(id callgraph.ID) float64 {
+	if c.Paths == nil {
+		return 1
+	}
+	return c.Paths[id]
+}
+
+// change makes one change of what gaps and calls take, or notes it as one of what is waited for.
+func (x *player) change(c *Change) {
+	switch c.Kind {
+	case Balance:
+		x.balance(c)
+		return
+	case Cores:
+		x.quicken()
+	case Network, Remove, Prompt:
+		x.rules = append(x.rules, rule{Change: c})
+	}
+	for rank := range x.lanes {
+		l, w := &x.p.Lanes[rank], &x.lanes[rank]
+		if !c.holds(rank) {
+			continue
+		}
+		if c.Kind == Cores {
+			w.now = 0
+		}
+		if c.Kind == Scale && c.Paths == nil {
+			w.gaps[len(l.Calls)] = scaled(w.gaps[len(l.Calls)], c.Factor)
+		}
+		parts := make([]float64, len(l.Paths))
+		for i, id := range l.Paths {
+			parts[i] = c.part(id)
+		}
+		for k := range l.Calls {
+			a := &l.Calls[k]
+			switch c.Kind {
+			case Scale:
+				w.gaps[k] = scaled(w.gaps[k], 1-parts[a.GapPath]*(1-c.Factor))
+				if c.Paths != nil {
+					w.own[k] = scaled(w.own[k], 1-parts[a.Path]*(1-c.Factor))
+				}
+			case Cores:
+				w.gaps[k] -= a.OffCore
+			case Free, Remove:
+				if parts[a.Path] > 0 && !a.Stays {
+					w.own[k] = 0
+				}
+			}
+		}
+		if c.Kind == Network {
+			for _, n := range l.Needs {
+				if !l.Calls[n.Call].Stays {
+					w.own[n.Call] = 0 // it takes what the network takes, which is added where it waits
+				}
+			}
+		}
+	}
+}
+
+func scaled(ns int64, f float64) int64 {
+	if f == 1 {
+		return ns
+	}
+	return int64(math.Round(float64(ns) * f))
+}
+
+// balance makes ranks do equally much on each path.
+func (x *player) balance(c *Change) {
+	type place struct{ ranks, calls [][]int64 }
+	at := map[callgraph.ID]map[int][]uint32{} // calls before which ranks are there
+	for rank := range x.lanes {
+		l := &x.p.Lanes[rank]
+		if !c.holds(rank) {
+			continue
+		}
+		for k := range l.Calls {
+			if id := l.Paths[l.Calls[k].GapPath]; c.part(id) > 0 {
+				if at[id] == nil {
+					at[id] = map[int][]uint32{}
+				}
+				at[id][rank] = append(at[id][rank], uint32(k))
+			}
+		}
+	}
+	for id, ranks := range at {
+		part, often, same := c.part(id), -1, true
+		var sum float64
+		totals := map[int]float64{}
+		for rank, calls := range ranks {
+			same = same && (often < 0 || often == len(calls))
+			often = len(calls)
+			for _, k := range calls {
+				totals[rank] += float64(x.lanes[rank].gaps[k])
+			}
+			sum += totals[rank]
+		}
+		mean := sum / float64(len(ranks))
+		for k := 0; same && k < often; k++ {
+			var each int64
+			for rank, calls := range ranks {
+				each += x.lanes[rank].gaps[calls[k]]
+			}
+			for rank, calls := range ranks {
+				g := &x.lanes[rank].gaps[calls[k]]
+				*g += int64(math.Round(part * (float64(each)/float64(len(ranks)) - float64(*g))))
+			}
+		}
+		for rank, calls := range ranks {
+			for _, k := range calls {
+				if g := &x.lanes[rank].gaps[k]; !same && totals[rank] > 0 {
+					*g = scaled(*g, 1+part*(mean/totals[rank]-1))
+				}
+			}
+		}
+	}
+}
+
+// quicken takes the time without a core out of calls. What of it passed without one is not known to have been before or
+// after what was waited for; it is taken for after that, as far as it goes. A call may also go on because another rank,
+// which has to see to the transfer, has no core: so no call takes longer than the quickest tenth of those of its path do,
+// on the rank in the middle of those that have any.
+func (x *player) quicken() {
+	quick := map[callgraph.ID][]int64{}
+	for rank := range x.lanes {
+		l, w := &x.p.Lanes[rank], &x.lanes[rank]
+		byPath := make([][]int64, len(l.Paths))
+		for k := range l.Calls {
+			a := &l.Calls[k]
+			w.own[k] = max(w.own[k]-a.Coreless, 0)
+			if !a.Stays {
+				byPath[a.Path] = append(byPath[a.Path], w.own[k])
+			}
+		}
+		for path, list := range byPath {
+			if len(list) > 0 {
+				slices.Sort(list)
+				quick[l.Paths[path]] = append(quick[l.Paths[path]], list[len(list)/10])
+			}
+		}
+	}
+	for _, list := range quick {
+		slices.Sort(list)
+	}
+	for rank := range x.lanes {
+		l, w := &x.p.Lanes[rank], &x.lanes[rank]
+		for k := range l.Calls {
+			if a := &l.Calls[k]; !a.Stays {
+				list := quick[l.Paths[a.Path]]
+				w.own[k] = min(w.own[k], list[(len(list)-1)/2])
+			}
+		}
+	}
+}
+
+func (x *player) run() {
+	for rank := range x.lanes {
+		x.ready = append(x.ready, int32(rank))
+	}
+	for len(x.ready) > 0 {
+		rank := x.ready[len(x.ready)-1]
+		x.ready = x.ready[:len(x.ready)-1]
+		x.advance(rank)
+		if len(x.ready) > 0 {
+			continue
+		}
+		// All wait in a circle, or for what is missing: the one that is least far goes on.
+		least := -1
+		for r := range x.lanes {
+			if w := &x.lanes[r]; w.inside && (least < 0 || w.until < x.lanes[least].until) {
+				least = r
+			}
+		}
+		if least >= 0 {
+			x.lanes[least].need++
+			x.ready = append(x.ready, int32(least))
+		}
+	}
+}
+
+// advance takes a rank as far as it gets.
+func (x *player) advance(rank int32) {
+	l, w := &x.p.Lanes[rank], &x.lanes[rank]
+	first := w.next
+	for w.inside || int(w.next) < len(l.Calls) {
+		if !w.inside {
+			k := w.next
+			at := w.now + w.gaps[k]
+			w.entered[k], w.until, w.inside = at, at, true
+			w.next++
+			for ; w.arrive < len(l.Arrives) && l.Arrives[w.arrive].Call == k; w.arrive++ {
+				a := &l.Arrives[w.arrive]
+				for _, c := range x.rules {
+					if c.Kind == Remove && c.holds(int(rank)) && c.part(l.Paths[l.Calls[k].Path]) > 0 {
+						at = 0 // nobody waits for it
+					}
+				}
+				x.arrive(a, at)
+			}
+		}
+		k := w.next - 1
+		for ; w.need < len(l.Needs) && l.Needs[w.need].Call == k; w.need++ {
+			until, known := x.until(int(rank), &l.Needs[w.need])
+			if !known {
+				x.wake(w)
+				return
+			}
+			w.until = max(w.until, until)
+		}
+		w.now = w.until + w.own[k]
+		w.left[k], w.inside = w.now, false
+	}
+	if w.next > first {
+		x.wake(w)
+	}
+}
+
+// wake has those go on who have waited for a rank that has got far enough.
+func (x *player) wake(w *way) {
+	rest := w.waiting[:0]
+	for _, one := range w.waiting {
+		if one.call < w.next {
+			x.ready = append(x.ready, one.rank)
+		} else {
+			rest = append(rest, one)
+		}
+	}
+	w.waiting = rest
+}
+
+// until is when what a call needs is there, if that is known by now; otherwise the rank will be woken.
+func (x *player) until(rank int, n *Need) (t int64, known bool) {
+	l := &x.p.Lanes[rank]
+	var m *meeting
+	var a *Arrive
+	bytes, pattern := n.Bytes, n.Pattern
+	if n.By >= 0 {
+		other := &x.lanes[n.By]
+		if n.Theirs >= other.next {
+			other.waiting = append(other.waiting, waiter{int32(rank), n.Theirs})
+			return 0, false
+		}
+		t = other.entered[n.Theirs]
+	} else {
+		a = &l.Arrives[n.Theirs]
+		m = &x.meets[a.Meet]
+		if t, bytes, known = m.over(x.p.Meets[a.Meet], a); !known {
+			m.waiting = append(m.waiting, int32(rank))
+			return 0, false
+		}
+	}
+	path := l.Paths[l.Calls[n.Call].Path]
+	for _, c := range x.rules {
+		switch {
+		case !c.holds(rank) || c.part(path) == 0:
+		case c.Kind == Remove && n.By < 0:
+			return 0, true
+		case c.Kind == Prompt && c.Pattern == pattern:
+			t = 0
+		case c.Kind == Network && t > math.MinInt64/2 && !l.Calls[n.Call].Stays:
+			t += int64(c.Latency + math.Floor(c.PerByte*float64(bytes)))
+		}
+	}
+	return t, true
+}
+
+// arrive has a rank enter an operation.
+func (x *player) arrive(a *Arrive, now int64) {
+	what, m := x.p.Meets[a.Meet], &x.meets[a.Meet]
+	m.arrived++
+	m.last, m.bytes = max(m.last, now), max(m.bytes, a.Bytes)
+	if a.Root {
+		m.root, m.rooted = now, true
+	}
+	if what.Kind == Prefix {
+		if m.times == nil {
+			m.times = map[uint32]int64{}
+		}
+		m.times[a.Me] = now
+		for {
+			t, known := m.times[uint32(len(m.before))]
+			if !known {
+				break
+			}
+			if n := len(m.before); n > 0 {
+				t = max(t, m.before[n-1])
+			}
+			m.before = append(m.before, t)
+		}
+	}
+	if what.Kind == Prefix || what.Kind == FromRoot || m.arrived >= what.Size {
+		x.ready = append(x.ready, m.waiting...)
+		m.waiting = nil
+	}
+}
+
+// over tells until when a member waits, if that is known, and for how many bytes. Nobody waits before the beginning.
+func (m *meeting) over(what Meet, a *Arrive) (t int64, bytes uint64, known bool) {
+	switch {
+	case what.Kind == FromRoot && !a.Root:
+		return m.root, a.Bytes, m.rooted
+	case what.Kind == AllToAll, what.Kind == ToRoot && a.Root:
+		return m.last, m.bytes, m.arrived >= what.Size
+	case what.Kind == Prefix && a.Me > 0:
+		if int(a.Me) > len(m.before) {
+			return 0, 0, false
+		}
+		return m.before[a.Me-1], m.bytes, true
+	}
+	return math.MinInt64, 0, true
+}
