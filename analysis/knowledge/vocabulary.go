@@ -260,6 +260,9 @@ func NeedsRun(name string) bool { return len(functions[name].needs) > 0 }
 // Functions are the names of the functions of the language.
 func Functions() []string { return slices.Sorted(maps.Keys(functions)) }
 
+// Remedies are what may be different in a replay; see waitstate.What.
+var Remedies = []string{"balance", "free", "prompt", "remove"}
+
 // Patterns of waiting; see analysis/waitstate.
 var Patterns = []string{"late-sender", "late-sender-wrong-order", "late-receiver", "early-reduce", "late-broadcast", "early-scan",
 	"wait-at-barrier", "wait-at-nxn", "wait-at-fence", "wait-at-creation", "wait-at-finalize"}

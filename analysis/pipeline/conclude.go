@@ -13,12 +13,14 @@ import (
 	"marple/analysis/profile"
 	"marple/analysis/report"
 	"marple/analysis/run"
+	"marple/analysis/whatif"
 )
 
 // Conclude turns a merged profile into a run with its findings.
 func Conclude(p *profile.Profile, budget names.Budget) *run.Run {
 	r := run.New(p, names.Of(&p.Graph, budget))
 	diagnosis.Conclude(r)
+	whatif.Gains(r)
 	return r
 }
 

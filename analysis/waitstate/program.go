@@ -21,6 +21,8 @@ type Program struct {
 	Cut bool
 	// Span is the time that is replayed, ns, from the first rank's beginning.
 	Span int64
+	// Looked is what of the run's Whole time was looked at, evenly over it, where it was thinned; 0 where it was not.
+	Looked, Whole int64
 	// Threads tells that further threads called MPI, which are not in this.
 	Threads bool
 
@@ -111,7 +113,7 @@ func (x *replay) program() (*Program, error) {
 	if err != nil || x.rank != 0 {
 		return nil, err
 	}
-	p := &Program{Cut: x.more, Span: max(min(until, -extent[1])-begin, 0), Threads: extent[3] < 0, told: make([][]byte, x.t.Ranks())}
+	p := &Program{Cut: x.more, Span: max(min(until, -extent[1])-begin, 0), Looked: int64(x.looked), Whole: int64(x.span), Threads: extent[3] < 0, told: make([][]byte, x.t.Ranks())}
 	for _, one := range all {
 		if int(one.from) >= len(p.told) {
 			return nil, errDamaged
@@ -307,6 +309,8 @@ func (p *Program) Encode() []byte {
 	o.flag(p.Cut)
 	o.flag(p.Threads)
 	o.signed(p.Span)
+	o.signed(p.Looked)
+	o.signed(p.Whole)
 	o.number(uint64(len(p.told)))
 	for _, data := range p.told {
 		o.number(uint64(len(data)))
@@ -318,7 +322,7 @@ func (p *Program) Encode() []byte {
 // DecodeProgram is the inverse of Encode. Damaged data gives an error and never more memory than a constant times its length.
 func DecodeProgram(data []byte) (*Program, error) {
 	i := in{data: data}
-	p := &Program{Cut: i.flag(), Threads: i.flag(), Span: i.signed()}
+	p := &Program{Cut: i.flag(), Threads: i.flag(), Span: i.signed(), Looked: i.signed(), Whole: i.signed()}
 	for n := i.count(); n > 0; n-- {
 		p.told = append(p.told, i.bytes())
 	}

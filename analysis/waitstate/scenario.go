@@ -30,8 +30,8 @@ type What uint8
 const (
 	// Scale multiplies times: of all paths those between calls.
 	Scale What = iota
-	// Balance gives each rank between its calls the mean of the ranks that do the same: that of the k-th time where all
-	// do it as often, else their means over the run.
+	// Balance gives each rank the mean of all that are on these paths between their calls: that of the k-th time where all
+	// are there as often, else of all their time there. Of all paths, each is balanced by itself.
 	Balance
 	// Cores leaves out the time for which ranks had none, and lets all begin at once. No call takes longer beside waiting
 	// than the quickest tenth on its path, of the rank in the middle.
@@ -74,6 +74,21 @@ func (p *Program) Under(s Scenario) *Times {
 		t.Length = max(t.Length, t.Ended[r])
 	}
 	return t
+}
+
+// Size is how many calls are replayed.
+func (p *Program) Size() (n int) {
+	for i := range p.Lanes {
+		n += len(p.Lanes[i].Calls)
+	}
+	return n
+}
+
+// Has tells whether ranks are on one of the paths.
+func (p *Program) Has(paths map[callgraph.ID]float64) bool {
+	return slices.ContainsFunc(p.Lanes, func(l Lane) bool {
+		return slices.ContainsFunc(l.Paths, func(id callgraph.ID) bool { return paths[id] > 0 })
+	})
 }
 
 // player replays a program once.
@@ -214,55 +229,68 @@ func scaled(ns int64, f float64) int64 {
 	return int64(math.Round(float64(ns) * f))
 }
 
-// balance makes ranks do equally much on each path.
+// balance makes ranks do equally much: on the paths that it is about together, else on each path.
 func (x *player) balance(c *Change) {
-	type place struct{ ranks, calls [][]int64 }
-	at := map[callgraph.ID]map[int][]uint32{} // calls before which ranks are there
+	groups := map[callgraph.ID][][]uint32{} // by path, and by rank: the calls before which it is there
 	for rank := range x.lanes {
 		l := &x.p.Lanes[rank]
 		if !c.holds(rank) {
 			continue
 		}
 		for k := range l.Calls {
-			if id := l.Paths[l.Calls[k].GapPath]; c.part(id) > 0 {
-				if at[id] == nil {
-					at[id] = map[int][]uint32{}
+			id := l.Paths[l.Calls[k].GapPath]
+			if c.part(id) == 0 {
+				continue
+			}
+			if c.Paths != nil {
+				id = 0
+			}
+			if groups[id] == nil {
+				groups[id] = make([][]uint32, len(x.lanes))
+			}
+			groups[id][rank] = append(groups[id][rank], uint32(k))
+		}
+	}
+	for _, ranks := range groups {
+		often, same, present := 0, true, 0
+		for _, calls := range ranks {
+			if len(calls) > 0 {
+				same = same && (often == 0 || often == len(calls))
+				often, present = len(calls), present+1
+			}
+		}
+		if !same {
+			often = 1 // all that a rank does there counts as one
+		}
+		for k := range often {
+			var sum float64
+			times := make([]float64, len(ranks))
+			for rank, calls := range ranks {
+				for i := k; i < len(calls) && (i == k || !same); i++ {
+					times[rank] += x.portion(c, rank, calls[i])
 				}
-				at[id][rank] = append(at[id][rank], uint32(k))
+				sum += times[rank]
+			}
+			mean := sum / float64(present)
+			for rank, calls := range ranks {
+				for i := k; i < len(calls) && (i == k || !same); i++ {
+					g := &x.lanes[rank].gaps[calls[i]]
+					switch own := x.portion(c, rank, calls[i]); {
+					case same:
+						*g += int64(math.Round(mean - own))
+					case times[rank] > 0:
+						*g += int64(math.Round(own * (mean/times[rank] - 1)))
+					}
+				}
 			}
 		}
 	}
-	for id, ranks := range at {
-		part, often, same := c.part(id), -1, true
-		var sum float64
-		totals := map[int]float64{}
-		for rank, calls := range ranks {
-			same = same && (often < 0 || often == len(calls))
-			often = len(calls)
-			for _, k := range calls {
-				totals[rank] += float64(x.lanes[rank].gaps[k])
-			}
-			sum += totals[rank]
-		}
-		mean := sum / float64(len(ranks))
-		for k := 0; same && k < often; k++ {
-			var each int64
-			for rank, calls := range ranks {
-				each += x.lanes[rank].gaps[calls[k]]
-			}
-			for rank, calls := range ranks {
-				g := &x.lanes[rank].gaps[calls[k]]
-				*g += int64(math.Round(part * (float64(each)/float64(len(ranks)) - float64(*g))))
-			}
-		}
-		for rank, calls := range ranks {
-			for _, k := range calls {
-				if g := &x.lanes[rank].gaps[k]; !same && totals[rank] > 0 {
-					*g = scaled(*g, 1+part*(mean/totals[rank]-1))
-				}
-			}
-		}
-	}
+}
+
+// portion is the time before a call that a change is about.
+func (x *player) portion(c *Change, rank int, call uint32) float64 {
+	l := &x.p.Lanes[rank]
+	return float64(x.lanes[rank].gaps[call]) * c.part(l.Paths[l.Calls[call].GapPath])
 }
 
 // quicken takes the time without a core out of calls. What of it passed without one is not known to have been before or

@@ -21,6 +21,7 @@ import (
 	"marple/analysis/run"
 	"marple/analysis/setting"
 	"marple/analysis/trace"
+	"marple/analysis/whatif"
 )
 
 // diagnose is what the flags of `marple diagnose` say.
@@ -107,6 +108,11 @@ func (d *diagnose) diagnose(path string) (*run.Run, *diagnosis.Result, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if r.Replay, err = run.ReadReplay(path); err != nil {
+		return nil, nil, err
+	}
+	r.Findings = result.Findings
+	whatif.Gains(r)
 	return r, result, nil
 }
 
