@@ -293,7 +293,7 @@ func (p *Program) prepare() error {
 			start := s.lanes[r].entered[call]
 			until := start
 			for ; len(needs) > 0 && needs[0].Call == call; needs = needs[1:] {
-				if t, known := s.until(r, &needs[0]); known {
+				if t, _, known := s.until(r, &needs[0]); known {
 					until = max(until, t)
 				}
 			}

@@ -55,6 +55,8 @@ func CoreForEach() Scenario { return Scenario{{Kind: Cores}} }
 // Times are those of a program under a scenario, ns after the first rank's beginning.
 type Times struct {
 	Entered, Left [][]int64 // by rank and call
+	Own           [][]int64 // likewise: what a call takes beside waiting
+	Gaps          [][]int64 // likewise: before a call; then after the last one
 	Ended         []int64   // by rank
 	Length        int64     // to the last rank's end
 }
@@ -64,14 +66,12 @@ type Times struct {
 func (p *Program) Under(s Scenario) *Times {
 	x := p.player(s)
 	x.run()
-	t := &Times{Entered: make([][]int64, len(p.Lanes)), Left: make([][]int64, len(p.Lanes)), Ended: make([]int64, len(p.Lanes))}
+	t := &Times{}
 	for r := range x.lanes {
 		l := &x.lanes[r]
-		t.Entered[r], t.Left[r], t.Ended[r] = l.entered, l.left, l.now
-		if n := len(l.gaps); n > len(l.entered) {
-			t.Ended[r] += l.gaps[n-1]
-		}
-		t.Length = max(t.Length, t.Ended[r])
+		end := l.now + l.gaps[len(l.entered)]
+		t.Entered, t.Left, t.Own, t.Gaps = append(t.Entered, l.entered), append(t.Left, l.left), append(t.Own, l.own), append(t.Gaps, l.gaps)
+		t.Ended, t.Length = append(t.Ended, end), max(t.Length, end)
 	}
 	return t
 }
@@ -91,6 +91,27 @@ func (p *Program) Has(paths map[callgraph.ID]float64) bool {
 	})
 }
 
+// Collective tells whether calls on a path are operations of a communicator.
+func (p *Program) Collective(id callgraph.ID) bool {
+	return slices.ContainsFunc(p.Lanes, func(l Lane) bool {
+		return slices.ContainsFunc(l.Arrives, func(a Arrive) bool { return l.Paths[l.Calls[a.Call].Path] == id })
+	})
+}
+
+// Before are the paths of what ranks do before they make calls on some paths.
+func (p *Program) Before(paths map[callgraph.ID]float64) map[callgraph.ID]float64 {
+	before := map[callgraph.ID]float64{}
+	for i := range p.Lanes {
+		l := &p.Lanes[i]
+		for k := range l.Calls {
+			if paths[l.Paths[l.Calls[k].Path]] > 0 {
+				before[l.Paths[l.Calls[k].GapPath]] = 1
+			}
+		}
+	}
+	return before
+}
+
 // player replays a program once.
 type player struct {
 	p     *Program
@@ -98,13 +119,7 @@ type player struct {
 	lanes []way
 	meets []meeting
 	ready []int32
-	rules []rule
-}
-
-// rule is a change of how what is waited for holds.
-type rule struct {
-	*Change
-	ranks map[int32]bool
+	rules []*Change // of how what is waited for holds
 }
 
 // way is how far a rank has got.
@@ -114,7 +129,7 @@ type way struct {
 	now           int64  // it has left its last call
 	next          uint32 // calls that were entered
 	need, arrive  int    // that come next
-	until         int64  // that the present call waits, as far as is known
+	until, sent   int64  // that the present call waits, as far as is known, and without what the network takes
 	inside        bool
 	waiting       []waiter // that wait for this rank to get further
 }
@@ -178,8 +193,12 @@ func (x *player) change(c *Change) {
 		return
 	case Cores:
 		x.quicken()
+	case Free:
+		if c.Paths == nil && c.Ranks == nil {
+			x.rules = slices.DeleteFunc(x.rules, func(r *Change) bool { return r.Kind == Network })
+		}
 	case Network, Remove, Prompt:
-		x.rules = append(x.rules, rule{Change: c})
+		x.rules = append(x.rules, c)
 	}
 	for rank := range x.lanes {
 		l, w := &x.p.Lanes[rank], &x.lanes[rank]
@@ -363,7 +382,7 @@ func (x *player) advance(rank int32) {
 		if !w.inside {
 			k := w.next
 			at := w.now + w.gaps[k]
-			w.entered[k], w.until, w.inside = at, at, true
+			w.entered[k], w.until, w.sent, w.inside = at, at, at, true
 			w.next++
 			for ; w.arrive < len(l.Arrives) && l.Arrives[w.arrive].Call == k; w.arrive++ {
 				a := &l.Arrives[w.arrive]
@@ -377,13 +396,15 @@ func (x *player) advance(rank int32) {
 		}
 		k := w.next - 1
 		for ; w.need < len(l.Needs) && l.Needs[w.need].Call == k; w.need++ {
-			until, known := x.until(int(rank), &l.Needs[w.need])
+			sent, takes, known := x.until(int(rank), &l.Needs[w.need])
 			if !known {
 				x.wake(w)
 				return
 			}
-			w.until = max(w.until, until)
+			w.sent, w.until = max(w.sent, sent), max(w.until, sent+takes)
 		}
+		w.own[k] += w.until - w.sent
+		w.until = w.sent
 		w.now = w.until + w.own[k]
 		w.left[k], w.inside = w.now, false
 	}
@@ -405,8 +426,9 @@ func (x *player) wake(w *way) {
 	w.waiting = rest
 }
 
-// until is when what a call needs is there, if that is known by now; otherwise the rank will be woken.
-func (x *player) until(rank int, n *Need) (t int64, known bool) {
+// until is when what a call needs was sent, if that is known by now, and what another network then takes; otherwise the rank
+// will be woken.
+func (x *player) until(rank int, n *Need) (t, takes int64, known bool) {
 	l := &x.p.Lanes[rank]
 	var m *meeting
 	var a *Arrive
@@ -415,7 +437,7 @@ func (x *player) until(rank int, n *Need) (t int64, known bool) {
 		other := &x.lanes[n.By]
 		if n.Theirs >= other.next {
 			other.waiting = append(other.waiting, waiter{int32(rank), n.Theirs})
-			return 0, false
+			return 0, 0, false
 		}
 		t = other.entered[n.Theirs]
 	} else {
@@ -423,7 +445,7 @@ func (x *player) until(rank int, n *Need) (t int64, known bool) {
 		m = &x.meets[a.Meet]
 		if t, bytes, known = m.over(x.p.Meets[a.Meet], a); !known {
 			m.waiting = append(m.waiting, int32(rank))
-			return 0, false
+			return 0, 0, false
 		}
 	}
 	path := l.Paths[l.Calls[n.Call].Path]
@@ -431,14 +453,14 @@ func (x *player) until(rank int, n *Need) (t int64, known bool) {
 		switch {
 		case !c.holds(rank) || c.part(path) == 0:
 		case c.Kind == Remove && n.By < 0:
-			return 0, true
+			return 0, 0, true
 		case c.Kind == Prompt && c.Pattern == pattern:
 			t = 0
 		case c.Kind == Network && t > math.MinInt64/2 && !l.Calls[n.Call].Stays:
-			t += int64(c.Latency + math.Floor(c.PerByte*float64(bytes)))
+			takes = int64(c.Latency + math.Floor(c.PerByte*float64(bytes)))
 		}
 	}
-	return t, true
+	return t, takes, true
 }
 
 // arrive has a rank enter an operation.

@@ -67,9 +67,7 @@ func Gains(r *run.Run) {
 		by[f.ID+f.Node] = scenarios[i]
 		g := p.gain(scenarios[i])
 		g.AtMost = f.Remedy.Change == "free" || f.Remedy.Change == "prompt"
-		if g.AtMost {
-			g.Low = 0
-		}
+		p.atMost(&g)
 		f.Gain = &g
 	}
 	p.behind(r.Findings, scenarios)
@@ -85,9 +83,15 @@ func Gains(r *run.Run) {
 	}
 	if n > 1 && p.room(2) {
 		r.JointGain = &run.JointGain{Findings: n, Gain: p.gain(all)}
-		if r.JointGain.AtMost = atMost; atMost {
-			r.JointGain.Low = 0
-		}
+		r.JointGain.AtMost = atMost
+		p.atMost(&r.JointGain.Gain)
+	}
+}
+
+// atMost makes a gain that may be any part of it the most that it can be.
+func (p *player) atMost(g *run.Gain) {
+	if g.AtMost {
+		g.Low, g.Share, g.Seconds = 0, g.High, g.High*p.wall
 	}
 }
 
