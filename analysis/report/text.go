@@ -145,7 +145,7 @@ func (w *writer) each(findings []run.Finding, all bool) {
 	}
 	for i, f := range findings {
 		one := &writer{r: w.r}
-		one.finding(i+1, f, findings)
+		one.finding(i+1, f)
 		if !all && (i == w.most(mostFindings) || i > 0 && w.room(belowFindings) < strings.Count(one.String(), "\n")) {
 			w.line("%d more in the details.", len(findings)-i)
 			break
@@ -153,13 +153,13 @@ func (w *writer) each(findings []run.Finding, all bool) {
 		w.WriteString(one.String())
 	}
 	if j := w.r.JointGain; j != nil {
-		w.line("The first %s together: %s.", words.Number(uint64(j.Findings)), j.Text(nil))
+		w.line("The first %s together: %s.", words.Number(uint64(j.Findings)), j.Text())
 	}
 }
 
-func (w *writer) finding(number int, f run.Finding, findings []run.Finding) {
+func (w *writer) finding(number int, f run.Finding) {
 	w.block(fmt.Sprintf("%d. ", number), "   ", fmt.Sprintf("%s (%s, %s).", f.Title, words.Percent(f.Share), words.Duration(f.Seconds)))
-	if text := f.Gain.Text(findings); text != "" {
+	if text := f.Gain.Text(); text != "" {
 		w.block("   gain    ", "           ", text)
 	}
 	if f.Where != "" {

@@ -13,7 +13,7 @@ func WhatIf(a whatif.Answer) string {
 	w := &writer{}
 	w.line("Marple: %s, %s, replayed with changes", a.Program, words.Count(uint64(a.Ranks), "rank", "ranks"))
 	w.line("%s", strings.Repeat("─", width))
-	gain := a.Gain.Text(nil)
+	gain := a.Gain.Text()
 	switch longer := a.After.Seconds - a.Before.Seconds; {
 	case longer > 0:
 		gain = fmt.Sprintf("none: it takes %s longer, %s", words.Percent(longer/a.Before.Seconds), words.Duration(longer))

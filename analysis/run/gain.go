@@ -7,16 +7,14 @@ import (
 )
 
 // Text says for people what is gained: "saves 18 % of the run (16–20 %), 1.2 s". It is "" where that is not known.
-func (g *Gain) Text(others []Finding) string {
+func (g *Gain) Text() string {
 	const hardly = 0.005 // of the run; also a range that is narrower says no more than the figure
 	if g == nil {
 		return ""
 	}
 	if g.Share < hardly && g.High < hardly {
-		for i, f := range others {
-			if g.Behind != "" && f.ID == g.Behind {
-				return fmt.Sprintf("saves nothing by itself: finding %d holds the run back as long", i+1)
-			}
+		if g.Behind != "" {
+			return "saves nothing by itself: behind it is " + g.Behind
 		}
 		return "saves nothing by itself: the run would take as long for other reasons"
 	}

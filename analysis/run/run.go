@@ -437,7 +437,7 @@ type Gain struct {
 	Low     float64 `json:"low"`     // share that it is at least
 	High    float64 `json:"high"`    // and at most
 	AtMost  bool    `json:"at_most,omitempty"`
-	// Behind is the id of another finding, with whose ailment removed as well this one brings more.
+	// Behind says what else has to be removed for this to bring anything, where it is known.
 	Behind string `json:"behind,omitempty"`
 }
 

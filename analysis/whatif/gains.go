@@ -106,21 +106,32 @@ func weight(f *run.Finding) float64 {
 	return f.Gain.Share
 }
 
-// behind names, for what brings nothing by itself, what it brings more with.
+// behind names, for what brings nothing by itself, what it brings more with: another finding, or what ranks compute longer
+// than others do.
 func (p *player) behind(list []run.Finding, scenarios []waitstate.Scenario) {
 	for i := range list {
 		f := &list[i]
-		if f.Gain == nil || f.Gain.High >= nothing {
+		if f.Gain == nil || f.Gain.High >= nothing || !p.room(1) {
 			continue
 		}
 		most := nothing
-		for j := range list {
-			if j == i || list[j].Gain == nil || !p.room(1) {
-				continue
+		try := func(s waitstate.Scenario, alone float64, what string) {
+			if more := p.share(p.base, slices.Concat(scenarios[i], s)) - alone; more >= most {
+				most, f.Gain.Behind = more, what
 			}
-			both := p.share(p.base, slices.Concat(scenarios[i], scenarios[j]))
-			if more := both - list[j].Gain.Share; more >= most {
-				most, f.Gain.Behind = more, list[j].ID
+		}
+		for j := range list {
+			if j != i && list[j].Gain != nil && p.room(1) {
+				try(scenarios[j], list[j].Gain.Share, "“"+list[j].Title+"”")
+			}
+		}
+		if f.Gain.Behind != "" || !p.room(2*mostHeld) {
+			continue
+		}
+		for _, h := range held(p.r, p.under(slices.Concat(p.base, scenarios[i]))) {
+			if h.What == "imbalance" {
+				s := Remedy(p.r, &run.Remedy{Change: "balance", Nodes: []string{h.Node}})
+				try(s, max(p.share(p.base, s), 0), "what some ranks compute longer "+h.Where)
 			}
 		}
 	}
