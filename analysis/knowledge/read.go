@@ -956,8 +956,12 @@ func (r *reader) remedy(x *Conclusion, key, n ast.Node, what string) {
 			})
 		}
 	}
-	if r.fields(n, what, table); x.Remedy.Change == "" {
+	if len(r.pairs(n, what)) == 0 {
 		r.fail(place(key), "%s: expected a change: %s", what, strings.Join(Remedies, ", "))
+	} else {
+		r.fields(n, what, table)
+	}
+	if x.Remedy.Change == "" {
 		x.Remedy = nil
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"marple/analysis/callgraph"
 )
 
-// MostItems of all ranks together go to rank 0 to be replayed under scenarios: calls, of 72 bytes each with what they
-// wait for, and then 16 for each scenario.
+// MostItems of all ranks together go to rank 0 to be replayed under scenarios: calls, of 90 bytes each with what they
+// wait for, and while a scenario is replayed 32 more.
 const MostItems = 1 << 20
 
 // Program is what all ranks did, as rank 0 has it to replay it under a Scenario: their calls, what they did between them,

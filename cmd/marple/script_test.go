@@ -20,6 +20,7 @@ import (
 	"marple/analysis/run"
 	"marple/analysis/selection"
 	"marple/analysis/store/storetest"
+	"marple/analysis/whatif"
 )
 
 func TestMain(m *testing.M) {
@@ -82,6 +83,7 @@ func storeRun(directory string) error {
 		})
 	})
 	diagnosis.Conclude(r)
+	whatif.Gains(r)
 	return r.Write(analysistest.In(directory), pipeline.Report(r, directory))
 }
 
