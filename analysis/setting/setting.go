@@ -41,9 +41,11 @@ var Table = []Setting{
 	{Key: "enable", Kind: Choice, Preset: "on", Choices: []string{"off", "on"},
 		Doc: "measure at all; off leaves the program alone"},
 	{Key: "out", Kind: Text, Value: "DIR",
-		Doc: "run directory to create (preset: marple-<program>-<job or pid> here)"},
+		Doc: "run directory to create (default: marple-<program>-<job or pid> here)"},
 	{Key: "report", Kind: Choice, Preset: "stderr", Choices: []string{"stderr", "stdout", "none"},
 		Doc: "where rank 0 prints the report when the program ends"},
+	{Key: "full", Kind: Choice, Preset: "off", Choices: []string{"off", "on"},
+		Doc: "print the whole report, with its tables, when the program ends"},
 	{Key: "callpath", Kind: Number, Preset: "32", Least: 0, Most: 128, Choices: []string{"off", "site"}, Value: "N",
 		Doc: "tell MPI calls apart by the innermost N functions on the stack, by call site (site), or by region only (off)"},
 	{Key: "sample", Kind: Number, Preset: "0", Least: 0, Most: 10000, Value: "HZ",
@@ -55,7 +57,7 @@ var Table = []Setting{
 	{Key: "counters", Kind: Text, Value: "LIST",
 		Doc: "what to count in regions and invocations, by PAPI's names, at most 8: PAPI_TOT_INS,perf::PAGE-FAULTS"},
 	{Key: "papi", Kind: Text, Value: "FILE",
-		Doc: "PAPI library to count with (preset: the system's libpapi.so, if it is installed)"},
+		Doc: "PAPI library to count with (default: the system's libpapi.so, if it is installed)"},
 	{Key: "clock", Kind: Choice, Preset: "auto", Choices: []string{"auto", "tsc", "monotonic", "external"},
 		Doc: "clock to time with; external is a simulated MPI's own, which auto takes where there is one"},
 	{Key: "spill", Kind: Number, Preset: "256", Least: 0, Most: 1 << 20, Value: "MIB",
@@ -73,7 +75,7 @@ var Table = []Setting{
 	{Key: "params", Kind: Pairs, Value: "NAME=NUMBER,...",
 		Doc: "parameters of this run, such as the size of the problem, for marple fit"},
 	{Key: "core", Kind: Text, Value: "FILE",
-		Doc: "analysis core to open (preset: libmarple-core.so beside libmarple.so)"},
+		Doc: "analysis core to open (default: libmarple-core.so beside libmarple.so)"},
 }
 
 // Lookup finds a setting by key.

@@ -69,10 +69,10 @@ Each run is kept. Where the launcher does not pass LD_PRELOAD on, put marple exe
 		return oneRun(c, arguments)
 	}
 	d := &diagnose{format: format(c, "text", "json")}
-	c.Flags().StringArrayVar(&d.models, "model", nil, "model, composition or YAML file to diagnose with; may be repeated (preset: what the run looks like)")
+	c.Flags().StringArrayVar(&d.models, "model", nil, "model, composition or YAML file to diagnose with; may be repeated (default: what the run looks like)")
 	c.Flags().BoolVar(&d.explain, "explain", false, "show all evidence, and why other conclusions were rejected")
 	c.Flags().StringArrayVar(&d.set, "set", nil, "change a threshold: [MODEL.]NAME=QUANTITY, as in --set least=3%")
-	c.Flags().StringVar(&d.out, "out", "", "with a command: where its runs are kept, as DIR-1, DIR-2, ... (preset: marple-diagnose-<pid>)")
+	c.Flags().StringVar(&d.out, "out", "", "with a command: where its runs are kept, as DIR-1, DIR-2, ... (default: marple-diagnose-<pid>)")
 	c.Flags().IntVar(&d.most, "max-runs", 3, "with a command: most runs")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
 		if c.ArgsLenAtDash() == 0 {
@@ -107,6 +107,10 @@ func (d *diagnose) diagnose(path string) (*run.Run, *diagnosis.Result, error) {
 	result, err := choice.Diagnose(r, trace.Events(path))
 	if err != nil {
 		return nil, nil, err
+	}
+	if d.models == nil && d.set == nil {
+		result.Settle(r)
+		return r, result, nil
 	}
 	if r.Replay, err = run.ReadReplay(path); err != nil {
 		return nil, nil, err

@@ -39,7 +39,7 @@ func pageCommand() *cobra.Command {
 messages, waits, critical path, and, where they are known, a timeline (of runs measured with --trace), models
 and the choice of implementations. It asks no network for anything, and can be sent to others.`}
 	o := pageFlags(c)
-	out := c.Flags().StringP("output", "o", "", "file to write (preset: "+pageFile+" in the run directory; - is stdout)")
+	out := c.Flags().StringP("output", "o", "", "file to write (default: "+pageFile+" in the run directory; - is stdout)")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
 		if err := o.check(); err != nil {
 			return err
@@ -110,6 +110,7 @@ func (o *pageOptions) describe(r *run.Run, directory string) (*page.Page, error)
 	if p.Diagnosis, err = choice.Diagnose(r, trace.Events(directory)); err != nil {
 		return nil, err
 	}
+	p.Diagnosis.Settle(r)
 	if o.most > 0 && directory != "" {
 		if err := o.timeline(p, directory); err != nil && !errors.Is(err, trace.ErrNoLogs) {
 			p.Unreadable = err.Error() // all else is known
