@@ -49,12 +49,11 @@ func (r *Run) Write(directory files.Directory, report string) error {
 	if err := directory.File(File).ReplaceBy(data); err != nil {
 		return err
 	}
-	if r.Replay != nil {
-		if err := directory.File(ReplayFile).ReplaceBy(r.Replay.Encode()); err != nil {
-			return err
-		}
+	err = directory.File(ReportFile).ReplaceBy([]byte(report))
+	if err == nil && r.Replay != nil {
+		_ = directory.File(ReplayFile).ReplaceBy(r.Replay.Encode()) // without it the run is whole; marple whatif says that it is not there
 	}
-	return directory.File(ReportFile).ReplaceBy([]byte(report))
+	return err
 }
 
 // maxReplay bounds how much of a replay.bin is read: 32 bytes for each call, and its message.
