@@ -8,6 +8,7 @@
 //	profile     one rank → all ranks, along a tree of messages
 //	symbol      ELF, DWARF → functions and lines; names: those of a call graph
 //	run         everything known of a run: run.json
+//	whatif      what the run would gain by a change: findings' remedies, and what users ask
 //	tauprofile  profiles of TAU → a run, and back
 //	invocation  records of component invocations
 //	diagnosis   what held the run back, from knowledge (models and their rules), pattern, inference, structure

@@ -419,10 +419,58 @@ func (g *Diagnosis) finding(f int) run.Finding {
 	if calls := g.callsOf(f); calls != "" {
 		out.Evidence = append(out.Evidence, run.Evidence{Metric: "heaviest-call", Text: calls})
 	}
+	if x.Remedy != nil {
+		out.Remedy = e.remedy(x.Remedy)
+	}
 	for _, a := range x.Advice {
 		if a.If == nil || g.holds(f, *a.If) {
 			out.Advice = e.text(a.Text, g.bound[f], knowledge.Unit{})
 			break
+		}
+	}
+	return out
+}
+
+// remedy is a remedy with the call paths that it is about in this run; nil where there are none.
+func (e *evaluator) remedy(x *knowledge.Remedy) *run.Remedy {
+	out := &run.Remedy{Change: x.Change}
+	if x.Change == "prompt" {
+		out.Pattern = x.Of[0]
+		return out
+	}
+	kind := map[bool]callgraph.Kind{true: callgraph.KindGap, false: callgraph.KindMPI}[x.Change == "balance"]
+	allowed := make([]bool, len(e.ranks))
+	for _, name := range x.Of {
+		s := selection{component: name, place: none}
+		if e.scope.Model.Place(name) != nil {
+			i, err := e.place(name)
+			if err != nil || i == none {
+				return nil
+			}
+			s = selection{component: "all", place: i}
+		}
+		if err := e.each(s, func(n *node, ranks func(int) bool) {
+			if n.kind == kind {
+				out.Nodes = append(out.Nodes, n.ID)
+				for i := range allowed {
+					allowed[i] = allowed[i] || ranks == nil || ranks(i)
+				}
+			}
+		}); err != nil {
+			return nil
+		}
+	}
+	if len(out.Nodes) == 0 {
+		return nil
+	}
+	if slices.Equal(x.Of, []string{"all"}) && e.scope.Parent == nil {
+		out.Nodes = nil
+	}
+	if slices.Contains(allowed, false) {
+		for i, ok := range allowed {
+			if ok {
+				out.Ranks = append(out.Ranks, e.ranks[i])
+			}
 		}
 	}
 	return out

@@ -431,6 +431,11 @@ func (r *reader) unused() {
 		see(f.Ranks)
 		seeText(f.Title)
 		used[f.Where] = true
+		if f.Remedy != nil {
+			for _, name := range f.Remedy.Of {
+				used[name] = true
+			}
+		}
 		for _, c := range f.Of {
 			used[c] = true
 		}

@@ -222,6 +222,14 @@ type Conclusion struct {
 	Confidence      string
 	Doubts          []FactName
 	Model           string // what findings name instead of the model, or ""
+	Remedy          *Remedy
+}
+
+// Remedy is what a factor's advice would change, in the terms of a replay: what the run would gain by it is found so.
+type Remedy struct {
+	Position
+	Change string   // one of Remedies
+	Of     []string // places and components; of prompt a pattern of waiting
 }
 
 // Costs are the expressions that say what it costs, at most and at least.

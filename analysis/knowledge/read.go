@@ -829,6 +829,7 @@ func (r *reader) conclusion(factor bool) func(string, Position, ast.Node) {
 		if factor {
 			keys["factor"] = r.into(&x.Label, what)
 			keys["model"] = r.into(&x.Model, what)
+			keys["remedy"] = func(k, v ast.Node) { r.remedy(x, k, v, what) }
 			for _, name := range []string{"bound", "surely"} {
 				keys[name] = func(_, v ast.Node) { limits[name] = v }
 			}
@@ -928,6 +929,41 @@ func (r *reader) knows(f FactName, what string) bool {
 		return true
 	}
 	return false
+}
+
+// remedy reads what would be different: one change, and where.
+func (r *reader) remedy(x *Conclusion, key, n ast.Node, what string) {
+	what += ": remedy"
+	x.Remedy = &Remedy{Position: place(n)}
+	table := map[string]field{}
+	for _, change := range Remedies {
+		table[change] = func(k, v ast.Node) {
+			if x.Remedy.Change != "" {
+				r.fail(place(k), "%s: expected one change, not %s and %s", what, x.Remedy.Change, change)
+			}
+			x.Remedy.Change = change
+			r.items(v, func(item ast.Node) {
+				name := r.text(item, what)
+				x.Remedy.Of = append(x.Remedy.Of, name)
+				r.later = append(r.later, func() {
+					switch {
+					case change == "prompt" && !slices.Contains(Patterns, name):
+						r.fail(place(item), "%s: %s", what, unknown("pattern of waiting", name, slices.Clone(Patterns)))
+					case change != "prompt" && name != "all" && r.m.Place(name) == nil && r.m.Component(name) == nil:
+						r.fail(place(item), "%s: %s", what, unknown("place", name, append(names(r.m.Places), names(r.m.Components)...)))
+					}
+				})
+			})
+		}
+	}
+	if len(r.pairs(n, what)) == 0 {
+		r.fail(place(key), "%s: expected a change: %s", what, strings.Join(Remedies, ", "))
+	} else {
+		r.fields(n, what, table)
+	}
+	if x.Remedy.Change == "" {
+		x.Remedy = nil
+	}
 }
 
 func (r *reader) telling(x *Conclusion, n ast.Node, what string) {

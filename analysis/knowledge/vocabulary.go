@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"marple/analysis/words"
 )
 
 // Kind says what an expression stands for.
@@ -260,6 +262,9 @@ func NeedsRun(name string) bool { return len(functions[name].needs) > 0 }
 // Functions are the names of the functions of the language.
 func Functions() []string { return slices.Sorted(maps.Keys(functions)) }
 
+// Remedies are what may be different in a replay; see waitstate.What.
+var Remedies = []string{"balance", "free", "prompt", "remove"}
+
 // Patterns of waiting; see analysis/waitstate.
 var Patterns = []string{"late-sender", "late-sender-wrong-order", "late-receiver", "early-reduce", "late-broadcast", "early-scan",
 	"wait-at-barrier", "wait-at-nxn", "wait-at-fence", "wait-at-creation", "wait-at-finalize"}
@@ -299,41 +304,9 @@ func reserved(name string) bool {
 		slices.Contains([]string{"not", "and", "or", "in", "is", "if", "else", "true", "false", "nil", "let"}, name)
 }
 
-// closest suggests a name for one that is not known; "" if none is near.
-func closest(name string, known []string) string {
-	best, at := 3, ""
-	for _, k := range known {
-		if d := distance(name, k); d < best && d < len(name) {
-			best, at = d, k
-		}
-	}
-	return at
-}
-
-// distance is how many letters must be changed, put in or left out.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := before
-			if a[i] != b[j] {
-				cost++
-			}
-			before = row[j+1]
-			row[j+1] = min(cost, row[j]+1, before+1)
-		}
-	}
-	return row[len(b)]
-}
-
 // unknown words the complaint about a name.
 func unknown(what, name string, known []string) string {
-	if near := closest(name, known); near != "" {
+	if near := words.Closest(name, known); near != "" {
 		return fmt.Sprintf("unknown %s %q; did you mean %q?", what, name, near)
 	}
 	slices.Sort(known)

@@ -62,14 +62,17 @@ func (w *writer) first() {
 			w.finding(i+1, f, 1)
 		case i < s.whole+s.placed+s.titled:
 			w.title(i+1, f)
+			w.gain(f)
 			if i < s.whole+s.placed {
 				w.place(f)
 			}
 		default:
 			w.line("%d more in the details.", len(findings)-i)
+			w.joint()
 			return
 		}
 	}
+	w.joint()
 }
 
 // barWidth is how many characters a whole bar has: what is left of a line.

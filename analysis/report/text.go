@@ -162,6 +162,14 @@ func (w *writer) each(findings []run.Finding, all bool) {
 		}
 		w.WriteString(one.String())
 	}
+	w.joint()
+}
+
+// joint says what the first findings would bring together.
+func (w *writer) joint() {
+	if j := w.r.JointGain; j != nil {
+		w.line("The first %s together: %s.", words.Number(uint64(j.Findings)), j.Text())
+	}
 }
 
 // nothing says that there are no findings, and how sure that is.
@@ -178,6 +186,7 @@ func (w *writer) nothing() {
 // finding writes a finding with so many pieces of its evidence.
 func (w *writer) finding(number int, f run.Finding, evidence int) {
 	w.title(number, f)
+	w.gain(f)
 	w.place(f)
 	for j, e := range f.Evidence[:min(evidence, len(f.Evidence))] {
 		first := "   seen    "
@@ -191,6 +200,12 @@ func (w *writer) finding(number int, f run.Finding, evidence int) {
 
 func (w *writer) title(number int, f run.Finding) {
 	w.block(fmt.Sprintf("%d. ", number), "   ", fmt.Sprintf("%s (%s, %s).", f.Title, words.Percent(f.Share), words.Duration(f.Seconds)))
+}
+
+func (w *writer) gain(f run.Finding) {
+	if text := f.Gain.Text(); text != "" {
+		w.block("   gain    ", "           ", text)
+	}
 }
 
 func (w *writer) place(f run.Finding) {

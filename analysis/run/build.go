@@ -75,7 +75,7 @@ func New(p *profile.Profile, names Namer) *Run {
 	for _, m := range p.Metadata {
 		r.Metadata = append(r.Metadata, Metadata(m))
 	}
-	r.Waits, r.WithCores = b.waits(r), b.cored()
+	r.Waits, r.WithCores, r.Replay = b.waits(r), b.cored(), b.p.Waits.Program
 	r.Models, r.Deeper = []Model{}, []Note{}
 	r.Efficiency.split(p.Waits.Ideal, p.Waits.Replayed, r.WallNs)
 	r.Stuck = b.stuck(r)

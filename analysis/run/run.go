@@ -14,6 +14,7 @@ import (
 
 	"marple/analysis/callgraph"
 	"marple/analysis/stat"
+	"marple/analysis/waitstate"
 )
 
 // Schema is the number of the format, which run.json begins with.
@@ -42,12 +43,13 @@ type Run struct {
 
 	Efficiency Efficiency `json:"efficiency"`
 	Findings   []Finding  `json:"findings"`
-	MayBe      []Finding  `json:"may_be,omitempty"` // what would be a finding, but may as well be nothing
-	Models     []Model    `json:"models"`           // computational models that the program embodies, as it looks
-	Deeper     []Note     `json:"to_go_deeper"`     // measurements that would take the diagnosis further
-	Conditions []Note     `json:"conditions"`       // circumstances that the figures must be read with
-	Stuck      []Stuck    `json:"stuck"`            // calls that ranks were in when they ended, unless through MPI_Finalize
-	NotSeen    []Note     `json:"not_seen"`         // what is missing from this file, and why
+	JointGain  *JointGain `json:"joint_gain,omitempty"` // of the first findings; not there with fewer than two of them
+	MayBe      []Finding  `json:"may_be,omitempty"`     // what would be a finding, but may as well be nothing
+	Models     []Model    `json:"models"`               // computational models that the program embodies, as it looks
+	Deeper     []Note     `json:"to_go_deeper"`         // measurements that would take the diagnosis further
+	Conditions []Note     `json:"conditions"`           // circumstances that the figures must be read with
+	Stuck      []Stuck    `json:"stuck"`                // calls that ranks were in when they ended, unless through MPI_Finalize
+	NotSeen    []Note     `json:"not_seen"`             // what is missing from this file, and why
 
 	// What another tool, or the program through it, has reported.
 	AtomicEvents []AtomicEvent `json:"atomic_events,omitempty"`
@@ -75,7 +77,9 @@ type Run struct {
 	AsWithCores    bool          `json:"-"`                    // all times are as with a core for each rank
 	MissedNs       uint64        `json:"-"`                    // then: time without a core, as it was
 	WithCores      *Cored        `json:"with_cores,omitempty"` // not there if ranks had cores
-	Selection      *Selection    `json:"selection,omitempty"`  // where families of implementations are given
+	// Replay is what ranks did, to be replayed as it might be; Write keeps it beside run.json. Nil if it is not known.
+	Replay    *waitstate.Program `json:"-"`
+	Selection *Selection         `json:"selection,omitempty"` // where families of implementations are given
 }
 
 // MPI is the library the program ran with.
@@ -411,6 +415,36 @@ type Finding struct {
 	Evidence   []Evidence `json:"evidence"`
 	Advice     string     `json:"advice"`
 	Confidence string     `json:"confidence"` // high, medium or low
+	// Remedy is what the advice would change; Gain is what that would bring: not there where it is not known.
+	Remedy *Remedy `json:"remedy,omitempty"`
+	Gain   *Gain   `json:"gain,omitempty"`
+}
+
+// Remedy is a change in a replay of the run.
+type Remedy struct {
+	// Change is balance (ranks compute equally long there), free (calls there take no time beside waiting), remove
+	// (collective operations there are left out), or prompt (nobody waits by the pattern).
+	Change  string   `json:"change"`
+	Nodes   []string `json:"nodes,omitempty"` // ids in call_graph; none: all
+	Ranks   []int    `json:"ranks,omitempty"` // none: all
+	Pattern string   `json:"pattern,omitempty"`
+}
+
+// Gain is by how much the run would be shorter.
+type Gain struct {
+	Seconds float64 `json:"seconds"` // of wall time
+	Share   float64 `json:"share"`   // likewise, 0 to 1
+	Low     float64 `json:"low"`     // share that it is at least
+	High    float64 `json:"high"`    // and at most
+	AtMost  bool    `json:"at_most,omitempty"`
+	// Behind says what else has to be removed for this to bring anything, where it is known.
+	Behind string `json:"behind,omitempty"`
+}
+
+// JointGain is that of several findings together.
+type JointGain struct {
+	Findings int `json:"findings"` // the first ones
+	Gain
 }
 
 // Model is a parallel computational model that a run looks like.

@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-json"
 
 	"marple/analysis/files"
+	"marple/analysis/waitstate"
 )
 
 // Files of a run directory.
@@ -19,6 +20,7 @@ const (
 	File            = "run.json"
 	ReportFile      = "report.txt"
 	InvocationsFile = "invocations.parquet" // see package invocation
+	ReplayFile      = "replay.bin"          // what ranks did, for marple whatif; see waitstate.Program
 	RawDir          = "raw"                 // the ranks' record files, removed when they have been merged
 )
 
@@ -47,7 +49,31 @@ func (r *Run) Write(directory files.Directory, report string) error {
 	if err := directory.File(File).ReplaceBy(data); err != nil {
 		return err
 	}
-	return directory.File(ReportFile).ReplaceBy([]byte(report))
+	err = directory.File(ReportFile).ReplaceBy([]byte(report))
+	if err == nil && r.Replay != nil {
+		_ = directory.File(ReplayFile).ReplaceBy(r.Replay.Encode()) // without it the run is whole; marple whatif says that it is not there
+	}
+	return err
+}
+
+// maxReplay bounds how much of a replay.bin is read: 32 bytes for each call, and its message.
+const maxReplay = 64 << 20
+
+// ReadReplay gives what a run directory has for replays; nil if it has nothing, which is no error.
+func ReadReplay(directory string) (*waitstate.Program, error) {
+	path := filepath.Join(directory, ReplayFile)
+	data, err := files.Read(path, maxReplay)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	p, err := waitstate.DecodeProgram(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: damaged", path)
+	}
+	return p, nil
 }
 
 // WriteFile replaces a file as a whole, or leaves it as it was.

@@ -170,6 +170,7 @@ type completion struct {
 	inside    bool
 	comm      uint16
 	peer, tag int32
+	bytes     uint64
 	cancelled bool
 }
 
@@ -295,7 +296,7 @@ func (b *builder) event(e *record.Logged) {
 	case record.LogPosted:
 		b.posted(e)
 	case record.LogCompleted:
-		b.complete(completion{operation{e.Thread, e.Number}, b.call, b.inside, e.Comm, e.Peer, e.Tag, e.Cancelled()})
+		b.complete(completion{operation{e.Thread, e.Number}, b.call, b.inside, e.Comm, e.Peer, e.Tag, e.Bytes, e.Cancelled()})
 	case record.LogOffCore:
 		b.off += int64(float64(e.Duration) * b.clock.NsPerTick)
 	case record.LogCoreless:
@@ -324,7 +325,7 @@ func (b *builder) message(l *list, e *record.Logged, m Message, how state) (at p
 		return pending{message: -1}, false
 	}
 	f := b.flow(l, rawEnvelope{e.Comm, m.Parts, e.Peer, e.Tag})
-	m.Comm, m.Peer, m.Tag = 0, -1, e.Tag
+	m.Comm, m.Peer, m.Tag, m.Bytes = 0, -1, e.Tag, e.Bytes
 	if f != nil {
 		m.Comm, m.Peer = f.Comm, f.Peer
 	} else if e.Comm > 0 {
@@ -414,7 +415,7 @@ func (b *builder) logged(e *record.Logged) {
 			b.take(e)
 		}
 	default:
-		b.collective(f.collectiveFact, e.Comm, e.Peer, m.Done, number, goesOn)
+		b.collective(f.collectiveFact, e, m.Done, number, goesOn)
 	}
 }
 
@@ -448,18 +449,21 @@ func (b *builder) matched(e *record.Logged, done uint32, goesOn bool, number uin
 }
 
 // collective notes an operation that all members of a communicator take part in.
-func (b *builder) collective(f collectiveFact, comm uint16, root int32, done, number uint32, goesOn bool) {
+func (b *builder) collective(f collectiveFact, e *record.Logged, done, number uint32, goesOn bool) {
 	if f.neighbor && b.inside {
 		b.r.Lost.Uncovered++
 	}
 	if f.pattern == None {
 		return
 	}
-	i := b.comm(comm)
+	i := b.comm(e.Comm)
 	if i < 0 {
 		return
 	}
-	c := Collective{Comm: uint32(i), Kind: f.kind, Pattern: f.pattern, Root: root, Done: done, Number: b.made[i]}
+	c := Collective{Comm: uint32(i), Kind: f.kind, Pattern: f.pattern, Root: e.Peer, Done: done, Number: b.made[i], Bytes: e.Bytes}
+	if e.Collective() {
+		c.Bytes = max(c.Bytes, uint64(max(e.Tag, 0)))
+	}
 	b.made[i]++
 	p := pending{message: -1, operation: c, visit: b.visit}
 	if b.shown(&b.seen[i]) {
@@ -511,7 +515,7 @@ func (b *builder) comm(raw uint16) int {
 func (b *builder) posted(e *record.Logged) {
 	b.number = max(b.number, e.Number+1)
 	if e.Collective() {
-		b.collective(collectiveOf(mpi.Known("", e.Op, 0)), e.Comm, e.Peer, NotDone, e.Number, true)
+		b.collective(collectiveOf(mpi.Known("", e.Op, 0)), e, NotDone, e.Number, true)
 		return
 	}
 	l := b.sends
@@ -559,7 +563,7 @@ func (b *builder) complete(d completion) {
 		m.Peer = gone
 	case l == b.receives:
 		m.Comm, m.Peer = b.peer(d.comm, d.peer)
-		m.Tag = d.tag
+		m.Tag, m.Bytes = d.tag, d.bytes
 		f = b.flow(l, rawEnvelope{d.comm, m.Parts, d.peer, d.tag})
 	default:
 		f = l.flowOf(p.position)
@@ -570,7 +574,7 @@ func (b *builder) complete(d completion) {
 	}
 	if p.message >= 0 {
 		at := &(*l.to)[p.message]
-		at.Comm, at.Peer, at.Tag = m.Comm, m.Peer, m.Tag
+		at.Comm, at.Peer, at.Tag, at.Bytes = m.Comm, m.Peer, m.Tag, m.Bytes
 		if d.inside && !d.cancelled {
 			at.Done = d.call
 		}

@@ -24,7 +24,7 @@ func TestPersistentOperations(t *testing.T) {
 	require.NoError(t, err)
 	r, err := FromProcess(p, map[int]Log{0: l})
 	require.NoError(t, err)
-	message := Message{Comm: 7, Peer: 1, Tag: 5, Done: NotDone}
+	message := Message{Comm: 7, Peer: 1, Tag: 5, Bytes: 8, Done: NotDone}
 	buffered, received, parts := message, message, message
 	buffered.Buffered, message.Synchronous = true, true
 	message.At, received.At, parts.At, message.Number = 1, 2, 3, 1
@@ -32,7 +32,7 @@ func TestPersistentOperations(t *testing.T) {
 	assert.Equal(t, []Message{buffered, message}, r.Sends)
 	assert.Equal(t, []Message{received, parts}, r.Receives)
 	require.Len(t, r.Collectives, 1)
-	assert.Equal(t, Collective{Kind: AllToAll, Pattern: WaitAtNxN, Root: 1, At: 4, Done: NotDone}, r.Collectives[0])
+	assert.Equal(t, Collective{Kind: AllToAll, Pattern: WaitAtNxN, Root: 1, Bytes: 8, At: 4, Done: NotDone}, r.Collectives[0])
 	assert.EqualValues(t, 1, r.Lost.Uncovered)
 }
 
@@ -73,6 +73,6 @@ func TestReceivesOfNothing(t *testing.T) {
 	require.NoError(t, err)
 	r, err := FromProcess(p, map[int]Log{0: l})
 	require.NoError(t, err)
-	assert.Equal(t, []Message{{Comm: 7, Peer: 1, Tag: 5, Done: NotDone}}, r.Receives)
+	assert.Equal(t, []Message{{Comm: 7, Peer: 1, Tag: 5, Bytes: 8, Done: NotDone}}, r.Receives)
 	assert.Zero(t, replayAll(t, []*Rank{r, {}}).Lost.Unmatched)
 }

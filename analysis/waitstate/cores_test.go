@@ -37,6 +37,7 @@ func TestWithACoreForEach(t *testing.T) {
 		short++
 		require.NotNil(t, table.Cored)
 		want, got := replayAll(t, w.own()), table.Cored.Found
+		want.Program = nil // that with a core for each is no other run
 		require.Equal(t, want, got)
 		var length int64
 		inside := make([]int64, ranks)

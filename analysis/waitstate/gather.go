@@ -48,7 +48,7 @@ func find(r *Rank, t Transport) (Table, error) {
 		all.Looked, all.Span = x.looked, x.span
 	}
 	all.scale(x.looked, x.span)
-	cored, err := x.withCores()
+	cored, err := x.withCores(all.Program)
 	if err != nil || cored == nil {
 		return all, err
 	}
@@ -137,6 +137,10 @@ func (t *Table) Encode() []byte {
 	if t.Cored != nil {
 		o.cored(t.Cored)
 	}
+	o.flag(t.Program != nil)
+	if t.Program != nil {
+		o = append(o, t.Program.Encode()...)
+	}
 	return o
 }
 
@@ -178,6 +182,13 @@ func (t *Table) decode(data []byte, whole bool) error {
 			return errDamaged
 		}
 		t.Cored = i.cored()
+	}
+	if i.flag() {
+		program, err := DecodeProgram(i.data)
+		if err != nil || !whole {
+			return errDamaged
+		}
+		t.Program, i.data = program, nil
 	}
 	if i.bad || len(i.data) > 0 {
 		return errDamaged

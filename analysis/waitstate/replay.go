@@ -18,14 +18,14 @@ import (
 func Replay(r *Rank, t Transport) (Table, error) {
 	x, table, err := replayed(r, t)
 	if err == nil {
-		table.Cored, err = x.withCores()
+		table.Cored, err = x.withCores(table.Program)
 	}
 	return table, err
 }
 
-// withCores finds the same of the run with a core for each rank; nil where there is none.
-func (x *replay) withCores() (*Cored, error) {
-	then, err := x.cored()
+// withCores finds the same of the run with a core for each rank, of which rank 0 has the program; nil where there is none.
+func (x *replay) withCores(p *Program) (*Cored, error) {
+	then, err := x.cored(p)
 	if err != nil || then == nil {
 		return nil, err
 	}
@@ -33,6 +33,7 @@ func (x *replay) withCores() (*Cored, error) {
 	if err != nil {
 		return nil, err
 	}
+	found.Program = nil
 	return x.cores(then, found), nil
 }
 
@@ -53,7 +54,6 @@ func replayed(r *Rank, t Transport) (*replay, Table, error) {
 
 // find finds the waits, once all ranks' times are on one clock.
 func (x *replay) find() (Table, error) {
-	x.busy = x.r.spendings()
 	if err := x.meet(); err != nil {
 		return Table{}, err
 	}
@@ -69,7 +69,10 @@ func (x *replay) find() (Table, error) {
 	if err := x.explain(waits, &table); err != nil {
 		return table, err
 	}
-	err := x.ideal(&table)
+	var err error
+	if table.Program, err = x.program(); table.Program != nil {
+		table.Ideal, table.Replayed = uint64(table.Program.Under(IdealNetwork()).Length), uint64(table.Program.Span)
+	}
 	table.Lost = x.r.Lost
 	return table, err
 }
@@ -81,9 +84,8 @@ type replay struct {
 	found []uint32 // by call: index+1 of what it waited for longest
 	needs []waited
 
-	busy     []int64 // see spendings
 	depends  []dependence
-	more     bool   // calls that depend on others than rank 0 can take
+	more     bool   // calls than rank 0 can take
 	begin    int64  // of the first rank
 	looked   uint64 // see Table
 	span     uint64
@@ -271,7 +273,7 @@ type half struct {
 	number     uint32
 	at, done   uint32 // calls
 	start      int64  // of at
-	busy       int64  // before it
+	main       bool   // at is of the thread that called MPI_Init
 	from, to   int64  // of done: it started and ended
 	path       callgraph.ID
 	concurrent bool // with other threads' messages of this envelope
@@ -358,7 +360,7 @@ func (x *replay) encode(o *out, list []Message, which []int32) {
 		}
 		o.flag(concurrent)
 		o.number(uint64(len(mine)))
-		var last, busy int64
+		var last int64
 		var at, number uint32
 		for _, i := range mine {
 			m := &list[i]
@@ -367,8 +369,8 @@ func (x *replay) encode(o *out, list []Message, which []int32) {
 			number = m.Number
 			o.signed(c.Start - last)
 			o.signed(int64(m.At) - int64(at))
-			o.signed(x.busy[m.At] - busy)
-			last, at, busy = c.Start, m.At, x.busy[m.At]
+			o.flag(int(m.At) < x.r.Main)
+			last, at = c.Start, m.At
 			n, known := paths[c.Path]
 			if !known {
 				n = len(paths)
@@ -396,15 +398,14 @@ func decode(i *in) map[envelope][]half {
 	for n := i.count(); n > 0; n-- {
 		e := envelope{i.word(), int32(i.signed()), i.flag()}
 		concurrent, halves := i.flag(), by[e]
-		var last, busy int64
+		var last int64
 		var at, number uint32
 		for k := i.count(); k > 0; k-- {
 			number += uint32(i.number())
 			h := half{number: number, done: NotDone, concurrent: concurrent}
 			last += i.signed()
 			at += uint32(i.signed())
-			busy += i.signed()
-			h.start, h.at, h.busy = last, at, busy
+			h.start, h.at, h.main = last, at, i.flag()
 			switch p := i.number(); {
 			case p < uint64(len(paths)):
 				h.path = paths[p]
@@ -446,7 +447,7 @@ func (x *replay) match(p int32, mine [2][]int32, theirSends, theirReceives map[e
 			}
 			waited := h.start > r.Calls[m.Done].Start && h.start < r.Calls[m.Done].End
 			if m.Synchronous || waited {
-				x.depend(m.Done, p, h)
+				x.depend(m.Done, p, h, m.Bytes, LateReceiver)
 			}
 			if waited {
 				x.offer(m.Done, LateReceiver, h.start, p, h.at, h.path)
@@ -469,7 +470,7 @@ func (x *replay) match(p int32, mine [2][]int32, theirSends, theirReceives map[e
 		for _, pair := range pairs {
 			m, h := &r.Receives[pair.mine], pair.half
 			x.late(m, h, p)
-			x.depend(m.Done, p, h)
+			x.depend(m.Done, p, h, m.Bytes, LateSender)
 			start := r.Calls[m.At].Start
 			x.asked = append(x.asked, asked{start, h.start})
 			if h.done != NotDone && start > h.from && start < h.to {
@@ -486,7 +487,7 @@ func (x *replay) match(p int32, mine [2][]int32, theirSends, theirReceives map[e
 		theirs := theirSends[m.envelope()]
 		if k, ok := slices.BinarySearchFunc(theirs, m.Number, func(h half, n uint32) int { return cmp.Compare(h.number, n) }); ok {
 			x.late(m, &theirs[k], p)
-			x.depend(m.Done, p, &theirs[k])
+			x.depend(m.Done, p, &theirs[k], 0, LateSender)
 		}
 	}
 }

@@ -78,6 +78,7 @@ type Message struct {
 	Peer        int32  // rank in MPI_COMM_WORLD
 	Tag         int32
 	Number      uint32 // among those of its envelope, from 0; of a probe that of the next one
+	Bytes       uint64
 	At          uint32 // call that sent, or posted the receive; of a matched receive the probe that matched
 	Done        uint32 // call that waited for completion, or NotDone
 	Buffered    bool   // the send does not depend on the receiver
@@ -103,6 +104,7 @@ type Collective struct {
 	Pattern Pattern
 	Root    int32  // rank in the communicator
 	Number  uint32 // on the communicator, from 0
+	Bytes   uint64 // that it has or gets, whichever is more
 	At      uint32
 	Done    uint32
 }
@@ -203,7 +205,8 @@ type Table struct {
 	Looked, Span uint64
 	Clocks       []Clock // of the hosts, rank 0's first; rank 0's, and none if there is one host only
 	Lost         Lost
-	Cored        *Cored // nil where ranks had cores
+	Cored        *Cored   // nil where ranks had cores
+	Program      *Program // that was replayed; rank 0's
 }
 
 // Cost is what the calls on a path take beside waiting for other ranks: from when the last of those has come.
@@ -255,7 +258,7 @@ func Merge(a, b Table, top int) Table {
 	m.Parts = stat.MergeSorted(a.Parts, b.Parts, func(x, y Parts) int { return cmp.Compare(x.Rank, y.Rank) }, nil)
 	m.Pairs = stat.MergeSorted(a.Pairs, b.Pairs, longest, nil)
 	m.Pairs = m.Pairs[:min(len(m.Pairs), MostPairs)]
-	m.Cored = mergeCored(a.Cored, b.Cored, top)
+	m.Cored, m.Program = mergeCored(a.Cored, b.Cored, top), cmp.Or(a.Program, b.Program)
 	return m
 }
 

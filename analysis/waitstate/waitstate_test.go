@@ -858,7 +858,7 @@ func TestIdealNetworkOfTheBeginning(t *testing.T) {
 	assert.EqualValues(t, 1000*10_000-1000, all)
 	many, part := ratio(200_000)
 	assert.InDelta(t, few, many, 0.01)
-	assert.InDelta(t, 10_000*MostItems/2/3, part, 20_000, "a step has three calls that depend on others")
+	assert.InDelta(t, 10_000*MostItems/2/4, part, 20_000, "a step has four calls")
 }
 
 func TestManyMessagesBetweenOnePair(t *testing.T) {

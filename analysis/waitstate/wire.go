@@ -3,6 +3,7 @@ package waitstate
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 )
 
 var errDamaged = errors.New("damaged message from another rank")
@@ -183,3 +184,47 @@ func receivePackets(t Transport, from uint32) ([]packet, error) {
 	}
 	return decodePackets(data)
 }
+
+// agree gives all ranks what rank 0 folds together of what they tell.
+func agree(t Transport, own []int64, fold func(x, y int64) int64) ([]int64, error) {
+	o := out{}
+	for _, x := range own {
+		o.signed(x)
+	}
+	all, err := collect(t, packet{uint32(t.Rank()), 0, o})
+	if err != nil {
+		return nil, err
+	}
+	var answers []packet
+	if t.Rank() == 0 {
+		folded := slices.Clone(own)
+		for _, p := range all[1:] {
+			i := in{data: p.data}
+			for k := range folded {
+				folded[k] = fold(folded[k], i.signed())
+			}
+		}
+		o = nil
+		for _, x := range folded {
+			o.signed(x)
+		}
+		for rank := range t.Ranks() {
+			answers = append(answers, packet{0, uint32(rank), o})
+		}
+	}
+	if answers, err = route(t, answers); err != nil {
+		return nil, err
+	}
+	if len(answers) != 1 {
+		return nil, errDamaged
+	}
+	i := in{data: answers[0].data}
+	folded := make([]int64, len(own))
+	for k := range folded {
+		folded[k] = i.signed()
+	}
+	return folded, nil
+}
+
+func least(x, y int64) int64 { return min(x, y) }
+func sum(x, y int64) int64   { return x + y }

@@ -250,3 +250,35 @@ func Method(component, instance, method string) string {
 	}
 	return component + "." + method
 }
+
+// Closest suggests a name for one that is not known; "" if none is near.
+func Closest(name string, known []string) string {
+	best, at := 3, ""
+	for _, k := range known {
+		if d := distance(name, k); d < best && d < len(name) {
+			best, at = d, k
+		}
+	}
+	return at
+}
+
+// distance is how many letters must be changed, put in or left out.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := before
+			if a[i] != b[j] {
+				cost++
+			}
+			before = row[j+1]
+			row[j+1] = min(cost, row[j]+1, before+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -22,6 +22,7 @@ import (
 	"marple/analysis/run"
 	"marple/analysis/setting"
 	"marple/analysis/trace"
+	"marple/analysis/whatif"
 )
 
 // diagnose is what the flags of `marple diagnose` say.
@@ -112,7 +113,13 @@ func (d *diagnose) diagnose(path string) (*run.Run, *diagnosis.Result, error) {
 	}
 	if d.models == nil && d.set == nil && d.own == "" {
 		result.Settle(r)
+		return r, result, nil
 	}
+	if r.Replay, err = run.ReadReplay(path); err != nil {
+		return nil, nil, err
+	}
+	r.Findings = result.Findings
+	whatif.Gains(r)
 	return r, result, nil
 }
 

@@ -53,7 +53,7 @@ func root() *cobra.Command {
 		return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
 	})
 	c.AddCommand(exportCommand())
-	c.AddCommand(execCommand(), reportCommand(), callgraphCommand(), waitsCommand(), timelineCommand(), invocationsCommand(), fitCommand(), pruneCommand(), selectCommand(),
+	c.AddCommand(execCommand(), reportCommand(), callgraphCommand(), waitsCommand(), whatifCommand(), timelineCommand(), invocationsCommand(), fitCommand(), pruneCommand(), selectCommand(),
 		pageCommand(), serveCommand(), proxygenCommand(), assembleCommand(), dbCommand(), compareCommand(), recoverCommand(), doctorCommand(), diagnoseCommand(), knowledgeCommand(), completionCommand(), manCommand(), versionCommand())
 	c.CompletionOptions.DisableDefaultCmd = true
 	for _, command := range c.Commands() {

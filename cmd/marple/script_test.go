@@ -21,6 +21,7 @@ import (
 	"marple/analysis/run"
 	"marple/analysis/selection"
 	"marple/analysis/store/storetest"
+	"marple/analysis/whatif"
 )
 
 func TestMain(m *testing.M) {
@@ -83,6 +84,7 @@ func storeRun(directory string) error {
 		})
 	})
 	diagnosis.Conclude(r, knowledge.Library{})
+	whatif.Gains(r)
 	return r.Write(analysistest.In(directory), report.Full(r, directory))
 }
 

@@ -1,0 +1,346 @@
+package waitstate
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"marple/analysis/callgraph"
+)
+
+// MostItems of all ranks together go to rank 0 to be replayed under scenarios: calls, of 90 bytes each with what they
+// wait for, and while a scenario is replayed 32 more.
+const MostItems = 1 << 20
+
+// Program is what all ranks did, as rank 0 has it to replay it under a Scenario: their calls, what they did between them,
+// and who could not go on before whom.
+type Program struct {
+	Lanes []Lane
+	Meets []Meet
+	// Cut tells that ranks made more calls than there is room for: all are followed up to the same moment.
+	Cut bool
+	// Span is the time that is replayed, ns, from the first rank's beginning.
+	Span int64
+	// Looked is what of the run's Whole time was looked at, evenly over it, where it was thinned; 0 where it was not.
+	Looked, Whole int64
+	// Threads tells that further threads called MPI, which are not in this.
+	Threads bool
+
+	told [][]byte // by rank; see lane
+}
+
+// Lane is one rank's way. The thread that called MPI_Init makes its calls, in order.
+type Lane struct {
+	Paths   []callgraph.ID
+	Begin   int64 // ns, after the first rank's beginning
+	Rest    int64 // ns, after the last call
+	Calls   []Act
+	Needs   []Need   // by rising call
+	Arrives []Arrive // likewise
+
+	own []int64 // by call: what it takes beside waiting, ns; less than nothing where clocks disagree
+}
+
+// Act is a call, and the time before it. All times are ns.
+type Act struct {
+	Gap      int64 // since the call before
+	Took     int64
+	OffCore  int64  // part of the gap without a core
+	Coreless int64  // likewise of the call
+	Path     uint32 // index into Lane.Paths
+	GapPath  uint32 // likewise
+	Stays    bool   // takes as long on an ideal network
+}
+
+// Need is that a call cannot end before another rank has entered one of its calls, or a meeting is over.
+type Need struct {
+	Call    uint32
+	By      int32 // rank; -1: a meeting
+	Theirs  uint32
+	Bytes   uint64
+	Pattern Pattern
+}
+
+// Arrive is a rank's entry to a meeting.
+type Arrive struct {
+	Call, Meet uint32
+	Me         uint32 // rank in the communicator
+	Root       bool
+	Bytes      uint64
+}
+
+// Meet is a collective operation of a communicator.
+type Meet struct {
+	Kind Kind
+	Size uint32
+}
+
+type meetingID struct {
+	comm    uint64
+	ordinal uint32
+}
+
+// dependence is a call that cannot end before another rank has entered one of its calls.
+type dependence struct {
+	call, theirs uint32
+	by           int32
+	entered      int64 // when theirs was
+	bytes        uint64
+	pattern      Pattern
+}
+
+func (x *replay) depend(call uint32, by int32, h *half, bytes uint64, p Pattern) {
+	if call != NotDone && int(call) < x.r.Main && h.main {
+		x.depends = append(x.depends, dependence{call, h.at, by, h.start, bytes, p})
+	}
+}
+
+// program gathers what all ranks did at rank 0; it is nil on others.
+func (x *replay) program() (*Program, error) {
+	r := x.r
+	most := max(LeastWaits, MostItems/x.t.Ranks())
+	until := int64(math.MaxInt64)
+	if r.Main > most {
+		until = r.Calls[most].Start
+	}
+	extent, err := agree(x.t, []int64{r.Begin, -r.End, until, int64(r.Main - len(r.Calls))}, least)
+	if err != nil {
+		return nil, err
+	}
+	begin := extent[0]
+	until, x.begin, x.more = extent[2], begin, extent[2] < math.MaxInt64
+	all, err := collect(x.t, packet{uint32(x.rank), 0, x.lane(begin, until)})
+	if err != nil || x.rank != 0 {
+		return nil, err
+	}
+	p := &Program{Cut: x.more, Span: max(min(until, -extent[1])-begin, 0), Looked: int64(x.looked), Whole: int64(x.span), Threads: extent[3] < 0, told: make([][]byte, x.t.Ranks())}
+	for _, one := range all {
+		if int(one.from) >= len(p.told) {
+			return nil, errDamaged
+		}
+		p.told[one.from] = one.data
+	}
+	return p, p.read()
+}
+
+// lane encodes this rank's calls that begin before a moment.
+func (x *replay) lane(begin, until int64) out {
+	r := x.r
+	calls, _ := slices.BinarySearchFunc(r.Calls[:r.Main], until, func(c Call, t int64) int { return cmp.Compare(c.Start, t) })
+	o := out{}
+	o.signed(r.Begin - begin)
+	o.number(uint64(len(r.Paths)))
+	for _, id := range r.Paths {
+		o.word(uint64(id))
+	}
+	o.number(uint64(calls))
+	last := r.Begin
+	for i := range r.Calls[:calls] {
+		c := &r.Calls[i]
+		end := min(c.End, until)
+		o.number(uint64(c.Path)<<1 | bit(c.Stays))
+		o.number(uint64(c.Gap)<<1 | bit(c.OffCore|c.Coreless != 0))
+		o.signed(c.Start - last)
+		o.signed(end - c.Start)
+		if c.OffCore|c.Coreless != 0 {
+			o.signed(c.OffCore)
+			o.signed(c.Coreless)
+		}
+		last = end
+	}
+	o.signed(max(min(until, r.End), last) - last)
+	// Of several messages from one rank the one that was sent last decides.
+	slices.SortFunc(x.depends, func(a, b dependence) int {
+		return cmp.Or(cmp.Compare(a.call, b.call), cmp.Compare(a.by, b.by), cmp.Compare(b.theirs, a.theirs))
+	})
+	depends := slices.CompactFunc(x.depends, func(a, b dependence) bool { return a.call == b.call && a.by == b.by })
+	depends = slices.DeleteFunc(depends, func(d dependence) bool { return int(d.call) >= calls || d.entered >= until })
+	o.number(uint64(len(depends)))
+	call := uint32(0)
+	for _, d := range depends {
+		o.number(uint64(d.call - call))
+		o.number(uint64(d.by))
+		o.number(uint64(d.theirs))
+		o.number(d.bytes)
+		o.number(uint64(d.pattern))
+		call = d.call
+	}
+	x.depends = nil
+	var meets []*Collective
+	for i := range r.Collectives {
+		c := &r.Collectives[i]
+		if among(x.usable[r.Comms[c.Comm].ID], c.Number) && int(c.At) < min(calls, r.Main) {
+			meets = append(meets, c)
+		}
+	}
+	o.number(uint64(len(meets)))
+	for _, c := range meets {
+		comm := &r.Comms[c.Comm]
+		o.word(comm.ID)
+		o.number(uint64(c.Number))
+		o.number(uint64(c.Kind))
+		o.number(uint64(c.Pattern))
+		o.number(uint64(comm.Me)<<1 | bit(c.Root == comm.Me))
+		o.number(uint64(comm.Size))
+		o.number(c.Bytes)
+		o.number(uint64(c.At))
+		if c.Done == NotDone || int(c.Done) >= calls {
+			o.number(0)
+		} else {
+			o.number(1 + uint64(c.Done))
+		}
+	}
+	return o
+}
+
+func bit(x bool) uint64 {
+	if x {
+		return 1
+	}
+	return 0
+}
+
+// decodeLane reads what lane has written; meets are the meetings that are known. It tells whether it could be read.
+func (p *Program) decodeLane(i *in, l *Lane, meets map[meetingID]uint32) bool {
+	l.Begin = i.signed()
+	for n := i.count(); n > 0; n-- {
+		l.Paths = append(l.Paths, callgraph.ID(i.word()))
+	}
+	l.Calls = make([]Act, i.count())
+	for k := range l.Calls {
+		a := &l.Calls[k]
+		path, gap := i.number(), i.number()
+		a.Path, a.Stays, a.GapPath = uint32(path>>1), path&1 != 0, uint32(gap>>1)
+		a.Gap, a.Took = i.signed(), i.signed()
+		if gap&1 != 0 {
+			a.OffCore, a.Coreless = i.signed(), i.signed()
+		}
+		i.bad = i.bad || int(a.Path) >= len(l.Paths) || int(a.GapPath) >= len(l.Paths)
+	}
+	l.Rest = i.signed()
+	call := uint32(0)
+	for n := i.count(); n > 0; n-- {
+		call += uint32(i.number())
+		d := Need{call, int32(i.number()), uint32(i.number()), i.number(), Pattern(i.number())}
+		i.bad = i.bad || int(call) >= len(l.Calls) || d.By < 0 || int(d.By) >= len(p.Lanes)
+		l.Needs = append(l.Needs, d)
+	}
+	for n := i.count(); n > 0; n-- {
+		id := meetingID{i.word(), uint32(i.number())}
+		kind, pattern, me, size, bytes, at, done := Kind(i.number()), Pattern(i.number()), i.number(), i.number(), i.number(), i.number(), i.number()
+		m, known := meets[id]
+		if !known {
+			m = uint32(len(p.Meets))
+			p.Meets, meets[id] = append(p.Meets, Meet{kind, uint32(size)}), m
+		}
+		i.bad = i.bad || at >= uint64(len(l.Calls)) || done > uint64(len(l.Calls)) || me>>1 >= size || uint32(size) != p.Meets[m].Size
+		l.Arrives = append(l.Arrives, Arrive{uint32(at), m, uint32(me >> 1), me&1 != 0, bytes})
+		if done > 0 {
+			l.Needs = append(l.Needs, Need{uint32(done - 1), -1, uint32(len(l.Arrives) - 1), bytes, pattern})
+		}
+	}
+	return !i.bad
+}
+
+// prepare brings what was read into order, and finds what calls take beside waiting.
+func (p *Program) prepare() error {
+	for r := range p.Lanes {
+		l := &p.Lanes[r]
+		order := make([]uint32, len(l.Arrives)) // needs name an entry by where it stands
+		for i := range order {
+			order[i] = uint32(i)
+		}
+		slices.SortStableFunc(order, func(a, b uint32) int { return cmp.Compare(l.Arrives[a].Call, l.Arrives[b].Call) })
+		sorted, to := make([]Arrive, len(order)), make([]uint32, len(order))
+		for i, k := range order {
+			sorted[i], to[k] = l.Arrives[k], uint32(i)
+		}
+		l.Arrives = sorted
+		for i := range l.Needs {
+			if n := &l.Needs[i]; n.By < 0 {
+				n.Theirs = to[n.Theirs]
+			} else if int(n.Theirs) >= len(p.Lanes[n.By].Calls) {
+				return errDamaged
+			}
+		}
+		slices.SortStableFunc(l.Needs, func(a, b Need) int { return cmp.Compare(a.Call, b.Call) })
+	}
+	// As it was, every call was entered when it was: so it is known until when it waited, and what it took after that.
+	s := p.player(nil)
+	for r := range p.Lanes {
+		l, lane := &p.Lanes[r], &s.lanes[r]
+		t, arrives := l.Begin, l.Arrives
+		for i := range l.Calls {
+			a := &l.Calls[i]
+			lane.entered[i] = t + a.Gap
+			t += a.Gap + a.Took
+			for len(arrives) > 0 && int(arrives[0].Call) == i {
+				s.arrive(&arrives[0], lane.entered[i])
+				arrives = arrives[1:]
+			}
+		}
+		lane.next = uint32(len(l.Calls))
+	}
+	for r := range p.Lanes {
+		l := &p.Lanes[r]
+		l.own = make([]int64, len(l.Calls))
+		for i := range l.Calls {
+			l.own[i] = l.Calls[i].Took
+		}
+		needs := l.Needs
+		for len(needs) > 0 {
+			call := needs[0].Call
+			start := s.lanes[r].entered[call]
+			until := start
+			for ; len(needs) > 0 && needs[0].Call == call; needs = needs[1:] {
+				if t, _, known := s.until(r, &needs[0]); known {
+					until = max(until, t)
+				}
+			}
+			l.own[call] -= until - start
+		}
+	}
+	return nil
+}
+
+// Encode gives the program as bytes: what each rank has told.
+func (p *Program) Encode() []byte {
+	o := out{}
+	o.flag(p.Cut)
+	o.flag(p.Threads)
+	o.signed(p.Span)
+	o.signed(p.Looked)
+	o.signed(p.Whole)
+	o.number(uint64(len(p.told)))
+	for _, data := range p.told {
+		o.number(uint64(len(data)))
+		o = append(o, data...)
+	}
+	return o
+}
+
+// DecodeProgram is the inverse of Encode. Damaged data gives an error and never more memory than a constant times its length.
+func DecodeProgram(data []byte) (*Program, error) {
+	i := in{data: data}
+	p := &Program{Cut: i.flag(), Threads: i.flag(), Span: i.signed(), Looked: i.signed(), Whole: i.signed()}
+	for n := i.count(); n > 0; n-- {
+		p.told = append(p.told, i.bytes())
+	}
+	if i.bad || len(i.data) > 0 {
+		return nil, errDamaged
+	}
+	return p, p.read()
+}
+
+// read makes lanes of what ranks have told.
+func (p *Program) read() error {
+	p.Lanes = make([]Lane, len(p.told))
+	meets := map[meetingID]uint32{}
+	for rank, data := range p.told {
+		i := in{data: data}
+		if !p.decodeLane(&i, &p.Lanes[rank], meets) || len(i.data) > 0 {
+			return errDamaged
+		}
+	}
+	return p.prepare()
+}

@@ -1,0 +1,510 @@
+package waitstate
+
+import (
+	"math"
+	"slices"
+
+	"marple/analysis/callgraph"
+)
+
+// Scenario says what would be different, one change after the other; nil is the run as it was.
+type Scenario []Change
+
+// Change is one thing that would be different.
+type Change struct {
+	Kind What
+	// Paths are the call paths, of calls and of the time between them, that it is about, each with the part of its time;
+	// nil: all.
+	Paths map[callgraph.ID]float64
+	Ranks []int32 // likewise, in order; nil: all
+	// Factor, for Scale: what the time there is multiplied by.
+	Factor float64
+	// Network: a message, or an operation, arrives Latency ns, and PerByte ns for each of its bytes, after it was sent.
+	Latency, PerByte float64
+	Pattern          Pattern // Prompt
+}
+
+// What a change does.
+type What uint8
+
+const (
+	// Scale multiplies times: of all paths those between calls.
+	Scale What = iota
+	// Balance gives each rank the mean of all that are on these paths between their calls: that of the k-th time where all
+	// are there as often, else of all their time there. Of all paths, each is balanced by itself.
+	Balance
+	// Cores leaves out the time for which ranks had none, and lets all begin at once. No call takes longer beside waiting
+	// than the quickest tenth on its path, of the rank in the middle.
+	Cores
+	// Free calls take no time beside waiting, but for those that have nothing to do with a network.
+	Free
+	// Network has another one.
+	Network
+	// Remove leaves operations of communicators out.
+	Remove
+	// Prompt is that nobody waits by a pattern: what is waited for comes in time.
+	Prompt
+)
+
+// IdealNetwork is that messages take no time (Dimemas; POP's transfer efficiency).
+func IdealNetwork() Scenario { return Scenario{{Kind: Free}} }
+
+// CoreForEach is that every rank has a core.
+func CoreForEach() Scenario { return Scenario{{Kind: Cores}} }
+
+// Times are those of a program under a scenario, ns after the first rank's beginning.
+type Times struct {
+	Entered, Left [][]int64 // by rank and call
+	Own           [][]int64 // likewise: what a call takes beside waiting
+	Gaps          [][]int64 // likewise: before a call; then after the last one
+	Ended         []int64   // by rank
+	Length        int64     // to the last rank's end
+}
+
+// Under replays the program: every rank does between its calls what the scenario says, and goes on as soon as the calls that
+// it depends on have been entered.
+func (p *Program) Under(s Scenario) *Times {
+	x := p.player(s)
+	x.run()
+	t := &Times{}
+	for r := range x.lanes {
+		l := &x.lanes[r]
+		end := l.now + l.gaps[len(l.entered)]
+		t.Entered, t.Left, t.Own, t.Gaps = append(t.Entered, l.entered), append(t.Left, l.left), append(t.Own, l.own), append(t.Gaps, l.gaps)
+		t.Ended, t.Length = append(t.Ended, end), max(t.Length, end)
+	}
+	return t
+}
+
+// Size is how many calls are replayed.
+func (p *Program) Size() (n int) {
+	for i := range p.Lanes {
+		n += len(p.Lanes[i].Calls)
+	}
+	return n
+}
+
+// Has tells whether ranks are on one of the paths.
+func (p *Program) Has(paths map[callgraph.ID]float64) bool {
+	return slices.ContainsFunc(p.Lanes, func(l Lane) bool {
+		return slices.ContainsFunc(l.Paths, func(id callgraph.ID) bool { return paths[id] > 0 })
+	})
+}
+
+// Collective tells whether calls on a path are operations of a communicator.
+func (p *Program) Collective(id callgraph.ID) bool {
+	return slices.ContainsFunc(p.Lanes, func(l Lane) bool {
+		return slices.ContainsFunc(l.Arrives, func(a Arrive) bool { return l.Paths[l.Calls[a.Call].Path] == id })
+	})
+}
+
+// Before are the paths of what ranks do before they make calls on some paths.
+func (p *Program) Before(paths map[callgraph.ID]float64) map[callgraph.ID]float64 {
+	before := map[callgraph.ID]float64{}
+	for i := range p.Lanes {
+		l := &p.Lanes[i]
+		for k := range l.Calls {
+			if paths[l.Paths[l.Calls[k].Path]] > 0 {
+				before[l.Paths[l.Calls[k].GapPath]] = 1
+			}
+		}
+	}
+	return before
+}
+
+// player replays a program once.
+type player struct {
+	p     *Program
+	s     Scenario
+	lanes []way
+	meets []meeting
+	ready []int32
+	rules []*Change // of how what is waited for holds
+}
+
+// way is how far a rank has got.
+type way struct {
+	gaps, own     []int64 // by call; the last gap is behind them
+	entered, left []int64
+	now           int64  // it has left its last call
+	next          uint32 // calls that were entered
+	need, arrive  int    // that come next
+	until, sent   int64  // that the present call waits, as far as is known, and without what the network takes
+	inside        bool
+	waiting       []waiter // that wait for this rank to get further
+}
+
+type waiter struct {
+	rank int32
+	call uint32
+}
+
+// meeting is an operation as far as ranks have arrived.
+type meeting struct {
+	arrived uint32
+	last    int64
+	root    int64 // when it came, if it has
+	rooted  bool
+	bytes   uint64
+	times   map[uint32]int64 // of a Prefix, by rank in the communicator
+	before  []int64          // likewise, the last to come of those up to a rank, as far as all are known
+	waiting []int32
+}
+
+func (p *Program) player(s Scenario) *player {
+	x := &player{p: p, s: s, lanes: make([]way, len(p.Lanes)), meets: make([]meeting, len(p.Meets))}
+	for i := range p.Lanes {
+		l, w := &p.Lanes[i], &x.lanes[i]
+		w.entered, w.left, w.now = make([]int64, len(l.Calls)), make([]int64, len(l.Calls)), l.Begin
+		w.gaps, w.own = make([]int64, len(l.Calls)+1), slices.Clone(l.own)
+		for k := range l.Calls {
+			w.gaps[k] = l.Calls[k].Gap
+		}
+		w.gaps[len(l.Calls)] = l.Rest
+	}
+	for i := range s {
+		x.change(&s[i])
+	}
+	return x
+}
+
+// holds tells on which ranks a change is made.
+func (c *Change) holds(rank int) bool {
+	if c.Ranks == nil {
+		return true
+	}
+	_, found := slices.BinarySearch(c.Ranks, int32(rank))
+	return found
+}
+
+// part of the time on a path that a change is about.
+func (c *Change) part(id callgraph.ID) float64 {
+	if c.Paths == nil {
+		return 1
+	}
+	return c.Paths[id]
+}
+
+// change makes one change of what gaps and calls take, or notes it as one of what is waited for.
+func (x *player) change(c *Change) {
+	switch c.Kind {
+	case Balance:
+		x.balance(c)
+		return
+	case Cores:
+		x.quicken()
+	case Free:
+		if c.Paths == nil && c.Ranks == nil {
+			x.rules = slices.DeleteFunc(x.rules, func(r *Change) bool { return r.Kind == Network })
+		}
+	case Network, Remove, Prompt:
+		x.rules = append(x.rules, c)
+	}
+	for rank := range x.lanes {
+		l, w := &x.p.Lanes[rank], &x.lanes[rank]
+		if !c.holds(rank) {
+			continue
+		}
+		if c.Kind == Cores {
+			w.now = 0
+		}
+		if c.Kind == Scale && c.Paths == nil {
+			w.gaps[len(l.Calls)] = scaled(w.gaps[len(l.Calls)], c.Factor)
+		}
+		parts := make([]float64, len(l.Paths))
+		for i, id := range l.Paths {
+			parts[i] = c.part(id)
+		}
+		for k := range l.Calls {
+			a := &l.Calls[k]
+			switch c.Kind {
+			case Scale:
+				w.gaps[k] = scaled(w.gaps[k], 1-parts[a.GapPath]*(1-c.Factor))
+				if c.Paths != nil {
+					w.own[k] = scaled(w.own[k], 1-parts[a.Path]*(1-c.Factor))
+				}
+			case Cores:
+				w.gaps[k] -= a.OffCore
+			case Free, Remove:
+				if parts[a.Path] > 0 && !a.Stays {
+					w.own[k] = 0
+				}
+			}
+		}
+		if c.Kind == Network {
+			for _, n := range l.Needs {
+				if !l.Calls[n.Call].Stays {
+					w.own[n.Call] = 0 // it takes what the network takes, which is added where it waits
+				}
+			}
+		}
+	}
+}
+
+func scaled(ns int64, f float64) int64 {
+	if f == 1 {
+		return ns
+	}
+	return int64(math.Round(float64(ns) * f))
+}
+
+// balance makes ranks do equally much: on the paths that it is about together, else on each path.
+func (x *player) balance(c *Change) {
+	groups := map[callgraph.ID][][]uint32{} // by path, and by rank: the calls before which it is there
+	for rank := range x.lanes {
+		l := &x.p.Lanes[rank]
+		if !c.holds(rank) {
+			continue
+		}
+		for k := range l.Calls {
+			id := l.Paths[l.Calls[k].GapPath]
+			if c.part(id) == 0 {
+				continue
+			}
+			if c.Paths != nil {
+				id = 0
+			}
+			if groups[id] == nil {
+				groups[id] = make([][]uint32, len(x.lanes))
+			}
+			groups[id][rank] = append(groups[id][rank], uint32(k))
+		}
+	}
+	for _, ranks := range groups {
+		often, same, present := 0, true, 0
+		for _, calls := range ranks {
+			if len(calls) > 0 {
+				same = same && (often == 0 || often == len(calls))
+				often, present = len(calls), present+1
+			}
+		}
+		if !same {
+			often = 1 // all that a rank does there counts as one
+		}
+		for k := range often {
+			var sum float64
+			times := make([]float64, len(ranks))
+			for rank, calls := range ranks {
+				for i := k; i < len(calls) && (i == k || !same); i++ {
+					times[rank] += x.portion(c, rank, calls[i])
+				}
+				sum += times[rank]
+			}
+			mean := sum / float64(present)
+			for rank, calls := range ranks {
+				for i := k; i < len(calls) && (i == k || !same); i++ {
+					g := &x.lanes[rank].gaps[calls[i]]
+					switch own := x.portion(c, rank, calls[i]); {
+					case same:
+						*g += int64(math.Round(mean - own))
+					case times[rank] > 0:
+						*g += int64(math.Round(own * (mean/times[rank] - 1)))
+					}
+				}
+			}
+		}
+	}
+}
+
+// portion is the time before a call that a change is about.
+func (x *player) portion(c *Change, rank int, call uint32) float64 {
+	l := &x.p.Lanes[rank]
+	return float64(x.lanes[rank].gaps[call]) * c.part(l.Paths[l.Calls[call].GapPath])
+}
+
+// quicken takes the time without a core out of calls. What of it passed without one is not known to have been before or
+// after what was waited for; it is taken for after that, as far as it goes. A call may also go on because another rank,
+// which has to see to the transfer, has no core: so no call takes longer than the quickest tenth of those of its path do,
+// on the rank in the middle of those that have any.
+func (x *player) quicken() {
+	quick := map[callgraph.ID][]int64{}
+	for rank := range x.lanes {
+		l, w := &x.p.Lanes[rank], &x.lanes[rank]
+		byPath := make([][]int64, len(l.Paths))
+		for k := range l.Calls {
+			a := &l.Calls[k]
+			w.own[k] = max(w.own[k]-a.Coreless, 0)
+			if !a.Stays {
+				byPath[a.Path] = append(byPath[a.Path], w.own[k])
+			}
+		}
+		for path, list := range byPath {
+			if len(list) > 0 {
+				slices.Sort(list)
+				quick[l.Paths[path]] = append(quick[l.Paths[path]], list[len(list)/10])
+			}
+		}
+	}
+	for _, list := range quick {
+		slices.Sort(list)
+	}
+	for rank := range x.lanes {
+		l, w := &x.p.Lanes[rank], &x.lanes[rank]
+		for k := range l.Calls {
+			if a := &l.Calls[k]; !a.Stays {
+				list := quick[l.Paths[a.Path]]
+				w.own[k] = min(w.own[k], list[(len(list)-1)/2])
+			}
+		}
+	}
+}
+
+func (x *player) run() {
+	for rank := range x.lanes {
+		x.ready = append(x.ready, int32(rank))
+	}
+	for len(x.ready) > 0 {
+		rank := x.ready[len(x.ready)-1]
+		x.ready = x.ready[:len(x.ready)-1]
+		x.advance(rank)
+		if len(x.ready) > 0 {
+			continue
+		}
+		// All wait in a circle, or for what is missing: the one that is least far goes on.
+		least := -1
+		for r := range x.lanes {
+			if w := &x.lanes[r]; w.inside && (least < 0 || w.until < x.lanes[least].until) {
+				least = r
+			}
+		}
+		if least >= 0 {
+			x.lanes[least].need++
+			x.ready = append(x.ready, int32(least))
+		}
+	}
+}
+
+// advance takes a rank as far as it gets.
+func (x *player) advance(rank int32) {
+	l, w := &x.p.Lanes[rank], &x.lanes[rank]
+	first := w.next
+	for w.inside || int(w.next) < len(l.Calls) {
+		if !w.inside {
+			k := w.next
+			at := w.now + w.gaps[k]
+			w.entered[k], w.until, w.sent, w.inside = at, at, at, true
+			w.next++
+			for ; w.arrive < len(l.Arrives) && l.Arrives[w.arrive].Call == k; w.arrive++ {
+				a := &l.Arrives[w.arrive]
+				for _, c := range x.rules {
+					if c.Kind == Remove && c.holds(int(rank)) && c.part(l.Paths[l.Calls[k].Path]) > 0 {
+						at = 0 // nobody waits for it
+					}
+				}
+				x.arrive(a, at)
+			}
+		}
+		k := w.next - 1
+		for ; w.need < len(l.Needs) && l.Needs[w.need].Call == k; w.need++ {
+			sent, takes, known := x.until(int(rank), &l.Needs[w.need])
+			if !known {
+				x.wake(w)
+				return
+			}
+			w.sent, w.until = max(w.sent, sent), max(w.until, sent+takes)
+		}
+		w.own[k] += w.until - w.sent
+		w.until = w.sent
+		w.now = w.until + w.own[k]
+		w.left[k], w.inside = w.now, false
+	}
+	if w.next > first {
+		x.wake(w)
+	}
+}
+
+// wake has those go on who have waited for a rank that has got far enough.
+func (x *player) wake(w *way) {
+	rest := w.waiting[:0]
+	for _, one := range w.waiting {
+		if one.call < w.next {
+			x.ready = append(x.ready, one.rank)
+		} else {
+			rest = append(rest, one)
+		}
+	}
+	w.waiting = rest
+}
+
+// until is when what a call needs was sent, if that is known by now, and what another network then takes; otherwise the rank
+// will be woken.
+func (x *player) until(rank int, n *Need) (t, takes int64, known bool) {
+	l := &x.p.Lanes[rank]
+	var m *meeting
+	var a *Arrive
+	bytes, pattern := n.Bytes, n.Pattern
+	if n.By >= 0 {
+		other := &x.lanes[n.By]
+		if n.Theirs >= other.next {
+			other.waiting = append(other.waiting, waiter{int32(rank), n.Theirs})
+			return 0, 0, false
+		}
+		t = other.entered[n.Theirs]
+	} else {
+		a = &l.Arrives[n.Theirs]
+		m = &x.meets[a.Meet]
+		if t, bytes, known = m.over(x.p.Meets[a.Meet], a); !known {
+			m.waiting = append(m.waiting, int32(rank))
+			return 0, 0, false
+		}
+	}
+	path := l.Paths[l.Calls[n.Call].Path]
+	for _, c := range x.rules {
+		switch {
+		case !c.holds(rank) || c.part(path) == 0:
+		case c.Kind == Remove && n.By < 0:
+			return 0, 0, true
+		case c.Kind == Prompt && c.Pattern == pattern:
+			t = 0
+		case c.Kind == Network && t > math.MinInt64/2 && !l.Calls[n.Call].Stays:
+			takes = int64(c.Latency + math.Floor(c.PerByte*float64(bytes)))
+		}
+	}
+	return t, takes, true
+}
+
+// arrive has a rank enter an operation.
+func (x *player) arrive(a *Arrive, now int64) {
+	what, m := x.p.Meets[a.Meet], &x.meets[a.Meet]
+	m.arrived++
+	m.last, m.bytes = max(m.last, now), max(m.bytes, a.Bytes)
+	if a.Root {
+		m.root, m.rooted = now, true
+	}
+	if what.Kind == Prefix {
+		if m.times == nil {
+			m.times = map[uint32]int64{}
+		}
+		m.times[a.Me] = now
+		for {
+			t, known := m.times[uint32(len(m.before))]
+			if !known {
+				break
+			}
+			if n := len(m.before); n > 0 {
+				t = max(t, m.before[n-1])
+			}
+			m.before = append(m.before, t)
+		}
+	}
+	if what.Kind == Prefix || what.Kind == FromRoot || m.arrived >= what.Size {
+		x.ready = append(x.ready, m.waiting...)
+		m.waiting = nil
+	}
+}
+
+// over tells until when a member waits, if that is known, and for how many bytes. Nobody waits before the beginning.
+func (m *meeting) over(what Meet, a *Arrive) (t int64, bytes uint64, known bool) {
+	switch {
+	case what.Kind == FromRoot && !a.Root:
+		return m.root, a.Bytes, m.rooted
+	case what.Kind == AllToAll, what.Kind == ToRoot && a.Root:
+		return m.last, m.bytes, m.arrived >= what.Size
+	case what.Kind == Prefix && a.Me > 0:
+		if int(a.Me) > len(m.before) {
+			return 0, 0, false
+		}
+		return m.before[a.Me-1], m.bytes, true
+	}
+	return math.MinInt64, 0, true
+}

@@ -1,0 +1,104 @@
+package waitstate
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"marple/analysis/callgraph"
+	"marple/analysis/record"
+)
+
+func randomWorld(t *rapid.T) *world {
+	ranks := rapid.IntRange(2, 9).Draw(t, "ranks")
+	w := newWorld(ranks, randomComms(t, ranks))
+	w.random(t, rapid.IntRange(1, 40).Draw(t, "steps"))
+	return w
+}
+
+// Where nothing is different, every call is entered and left when it was, to the tick; also after it was stored.
+func TestAsItWas(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := randomWorld(t)
+		ranks := w.own()
+		p := replayAll(t, ranks).Program
+		times := p.Under(nil)
+		var length int64
+		for rank, r := range ranks {
+			for i, c := range r.Calls {
+				require.Equal(t, c.Start-x0(ranks), times.Entered[rank][i])
+				require.Equal(t, c.End-x0(ranks), times.Left[rank][i])
+			}
+			require.Equal(t, r.End-x0(ranks), times.Ended[rank])
+			length = max(length, r.End-x0(ranks))
+		}
+		require.Equal(t, length, times.Length)
+		again, err := DecodeProgram(p.Encode())
+		require.NoError(t, err)
+		require.Equal(t, p, again)
+	})
+}
+
+func x0(ranks []*Rank) int64 {
+	begin := ranks[0].Begin
+	for _, r := range ranks {
+		begin = min(begin, r.Begin)
+	}
+	return begin
+}
+
+// What was kept of a program may be damaged: that is an error, or another program, and nothing worse.
+func FuzzDecodeProgram(f *testing.F) {
+	for seed := range 4 {
+		f.Add(replayAll(f, rapid.Custom(randomWorld).Example(seed).own()).Program.Encode())
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if p, err := DecodeProgram(data); err == nil {
+			p.Under(nil)
+			p.Under(Scenario{{Kind: Cores}, {Kind: Free}, {Kind: Balance}})
+		}
+	})
+}
+
+// steps are some of two ranks that meet after each: rank 0 computes for a there, and rank 1 for b. The meeting takes 3.
+func steps(a, b []int64) *world {
+	w := newWorld(2, []Comm{{ID: 7, Members: []record.Run{{Stride: 1, Count: 2}}, Size: 2}})
+	for i := range a {
+		w.compute(0, a[i], 4)
+		w.compute(1, b[i], 4)
+		w.collective(0, AllToAll, 0)
+	}
+	w.finish()
+	return w
+}
+
+func TestScenarios(t *testing.T) {
+	all := func(id callgraph.ID) map[callgraph.ID]float64 { return map[callgraph.ID]float64{id: 1} }
+	const nxn = 13
+	for name, c := range map[string]struct {
+		a, b []int64
+		s    Scenario
+		want int64
+	}{
+		"as it was":                {[]int64{100, 100}, []int64{40, 40}, nil, 2*103 + 3},
+		"ideal network":            {[]int64{100, 100}, []int64{40, 40}, IdealNetwork(), 200},
+		"balanced":                 {[]int64{100, 100}, []int64{40, 40}, Scenario{{Kind: Balance}}, 2*73 + 3},
+		"balanced at each step":    {[]int64{100, 40}, []int64{40, 100}, Scenario{{Kind: Balance, Paths: all(4)}}, 2*73 + 3},
+		"balanced elsewhere":       {[]int64{100, 40}, []int64{40, 100}, Scenario{{Kind: Balance, Paths: all(5)}}, 2*103 + 3},
+		"a rank twice as fast":     {[]int64{100, 100}, []int64{40, 40}, Scenario{{Kind: Scale, Ranks: []int32{0}, Factor: 0.5}}, 2*53 + 3},
+		"the other one":            {[]int64{100, 100}, []int64{40, 40}, Scenario{{Kind: Scale, Ranks: []int32{1}, Factor: 0.5}}, 2*103 + 3},
+		"half of a path":           {[]int64{100, 100}, []int64{40, 40}, Scenario{{Kind: Scale, Paths: map[callgraph.ID]float64{4: 0.5}, Factor: 0}}, 2*53 + 3},
+		"a call half as long":      {[]int64{100, 100}, []int64{40, 40}, Scenario{{Kind: Scale, Paths: all(nxn), Factor: 2}}, 2*106 + 6},
+		"free":                     {[]int64{100, 100}, []int64{40, 40}, Scenario{{Kind: Free, Paths: all(nxn)}}, 200},
+		"no operations":            {[]int64{100, 40}, []int64{40, 100}, Scenario{{Kind: Remove, Paths: all(nxn)}}, 140},
+		"nobody waits":             {[]int64{100, 40}, []int64{40, 100}, Scenario{{Kind: Prompt, Pattern: WaitAtNxN}}, 140 + 3*3},
+		"another network":          {[]int64{100, 100}, []int64{40, 40}, Scenario{{Kind: Network, Latency: 10}}, 2*110 + 10},
+		"balance, another network": {[]int64{100, 40}, []int64{40, 100}, Scenario{{Kind: Balance}, {Kind: Network, Latency: 10}}, 2*80 + 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, c.want, replayAll(t, steps(c.a, c.b).ranks).Program.Under(c.s).Length)
+		})
+	}
+}

@@ -1,0 +1,121 @@
+package whatif
+
+import (
+	"cmp"
+	"slices"
+
+	"marple/analysis/callgraph"
+	"marple/analysis/run"
+	"marple/analysis/waitstate"
+)
+
+// Answer is a run as it was, and as it would have been, in the form of `marple whatif --format json`. Shares are from 0 to 1.
+type Answer struct {
+	Program string `json:"program"`
+	Ranks   int    `json:"ranks"`
+	// Replayed is the part of the run's time that was replayed.
+	Replayed float64  `json:"replayed"`
+	Before   State    `json:"before"`
+	After    State    `json:"after"`
+	Gain     run.Gain `json:"gain"`
+	// Then is what holds the run back then, the most expensive first.
+	Then []Held `json:"then"`
+}
+
+// State is how a run goes. Efficiencies are those of POP.
+type State struct {
+	Seconds       float64 `json:"seconds"` // wall time
+	Parallel      float64 `json:"parallel_efficiency"`
+	LoadBalance   float64 `json:"load_balance"`
+	Communication float64 `json:"communication_efficiency"`
+	Serialization float64 `json:"serialization_efficiency"`
+	Transfer      float64 `json:"transfer_efficiency"`
+}
+
+// Held is what ranks' time is lost to.
+type Held struct {
+	What  string  `json:"what"` // imbalance, waiting, or call (beside waiting)
+	Share float64 `json:"share"`
+	Node  string  `json:"node"`
+	Where string  `json:"where"`
+}
+
+// mostHeld is how much is told of what holds a run back.
+const mostHeld = 3
+
+// Ask replays a run of which that can be done; see Unknown.
+func Ask(r *run.Run, s waitstate.Scenario) Answer {
+	p := newPlayer(r)
+	p.base, p.wall = nil, float64(r.WallNs)/1e9
+	a := Answer{Program: r.Program, Ranks: r.Ranks, Replayed: 1, Then: []Held{}}
+	if replay := r.Replay; replay.Looked > 0 {
+		a.Replayed = float64(replay.Looked) / float64(max(replay.Whole, 1))
+	} else if replay.Cut {
+		a.Replayed = min(1, float64(replay.Span)/float64(max(r.WallNs, 1)))
+	}
+	was, then := r.Replay.Under(nil), r.Replay.Under(s)
+	per := p.wall / float64(max(was.Length, 1)) // s of the run, for each ns that is replayed
+	a.Before, a.After = p.state(nil, was, per), p.state(s, then, per)
+	a.Gain = p.gain(s)
+	a.Then = append(a.Then, held(r, then)...)
+	return a
+}
+
+func (p *player) state(s waitstate.Scenario, t *waitstate.Times, per float64) State {
+	var sum, most float64
+	for _, gaps := range t.Gaps {
+		var useful float64
+		for _, g := range gaps {
+			useful += float64(g)
+		}
+		sum, most = sum+useful, max(most, useful)
+	}
+	ideal := float64(p.r.Replay.Under(slices.Concat(s, waitstate.IdealNetwork())).Length)
+	length := float64(t.Length)
+	x := State{Seconds: length * per}
+	if most > 0 && length > 0 && ideal > 0 {
+		mean := sum / float64(len(t.Gaps))
+		x.Parallel, x.LoadBalance, x.Communication = mean/length, mean/most, most/length
+		x.Serialization, x.Transfer = min(1, most/ideal), min(1, ideal/length)
+	}
+	return x
+}
+
+// held adds up what ranks lose, by call path: in waiting, in calls beside that, and in computing less than the slowest.
+func held(r *run.Run, t *waitstate.Times) (list []Held) {
+	type key struct {
+		what string
+		path callgraph.ID
+	}
+	lost := map[key]float64{}
+	most, sum := map[callgraph.ID]float64{}, map[callgraph.ID]float64{}
+	for rank := range r.Replay.Lanes {
+		l := &r.Replay.Lanes[rank]
+		here := map[callgraph.ID]float64{}
+		for k := range l.Calls {
+			c := &l.Calls[k]
+			if own := t.Own[rank][k]; own > 0 {
+				lost[key{"call", l.Paths[c.Path]}] += float64(own)
+			}
+			lost[key{"waiting", l.Paths[c.Path]}] += float64(t.Left[rank][k] - t.Entered[rank][k] - t.Own[rank][k])
+			here[l.Paths[c.GapPath]] += float64(t.Gaps[rank][k])
+		}
+		for path, ns := range here {
+			most[path], sum[path] = max(most[path], ns), sum[path]+ns
+		}
+	}
+	for path := range most {
+		lost[key{"imbalance", path}] = most[path]*float64(len(r.Replay.Lanes)) - sum[path]
+	}
+	paths := r.Paths()
+	for k, ns := range lost {
+		share := ns / (float64(max(t.Length, 1)) * float64(len(r.Replay.Lanes)))
+		if n := r.Find(run.NodeID(k.path)); share >= nothing && n != nil {
+			list = append(list, Held{k.what, share, n.ID, paths.Path(n)})
+		}
+	}
+	slices.SortFunc(list, func(a, b Held) int {
+		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.What, b.What), cmp.Compare(a.Node, b.Node))
+	})
+	return list[:min(len(list), mostHeld)]
+}

@@ -1,0 +1,256 @@
+// Package whatif says what a run would gain by a change: it replays what ranks did as it might have been.
+//
+// It may use run, waitstate, callgraph and words; it holds no state. What it is about is data: a finding's remedy, or what a
+// user asks for, becomes a waitstate.Scenario.
+//
+// Invariant: a gain that is not known is none, not zero; one that is known has a range.
+package whatif
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+
+	"marple/analysis/callgraph"
+	"marple/analysis/run"
+	"marple/analysis/waitstate"
+)
+
+const (
+	// nothing is the share of the run from which on a gain is one.
+	nothing = 0.01
+	// mostReplayed is how many calls are replayed for the gains of all findings, 100 ns each; for findings beyond that
+	// they are not known.
+	mostReplayed = 1 << 23
+	// together is how many findings' joint gain is told.
+	together = 3
+)
+
+// unknown are notes of a run in which calls may have waited for what the replay does not know.
+var unknown = []string{"log-ended", "messages-ambiguous", "collectives-uncovered", "waits-unknown", "messages-unmatched"}
+
+// Unknown says why nothing can be said about a run that was other than it was; "" if it can.
+func Unknown(r *run.Run) string {
+	if r.Replay == nil {
+		return "its ranks' calls were not kept (setting log), it had one rank, did not finish, or is of another tool"
+	}
+	if r.Replay.Threads {
+		return "several threads of a rank called MPI"
+	}
+	for _, n := range r.NotSeen {
+		if slices.Contains(unknown, n.ID) {
+			return n.Text
+		}
+	}
+	return ""
+}
+
+// Gains finds what the remedies of a run's findings would bring, and brings findings into the order of that; where it is not
+// known, of what they cost.
+func Gains(r *run.Run) {
+	r.JointGain = nil
+	if Unknown(r) != "" || !slices.ContainsFunc(r.Findings, func(f run.Finding) bool { return f.Remedy != nil }) {
+		return
+	}
+	p := newPlayer(r)
+	scenarios := make([]waitstate.Scenario, len(r.Findings))
+	by := map[string]waitstate.Scenario{}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if f.Remedy == nil || !p.room(2) {
+			continue
+		}
+		if scenarios[i] = Remedy(r, f.Remedy); scenarios[i] == nil {
+			continue
+		}
+		by[f.ID+f.Node] = scenarios[i]
+		g := p.gain(scenarios[i])
+		g.AtMost = f.Remedy.Change == "free" || f.Remedy.Change == "prompt"
+		p.atMost(&g)
+		f.Gain = &g
+	}
+	p.behind(r.Findings, scenarios)
+	slices.SortStableFunc(r.Findings, func(a, b run.Finding) int { return cmp.Compare(weight(&b), weight(&a)) })
+	var all waitstate.Scenario
+	n, atMost := 0, false
+	for _, f := range r.Findings[:min(together, len(r.Findings))] {
+		if f.Gain == nil {
+			break
+		}
+		all = append(all, by[f.ID+f.Node]...)
+		n, atMost = n+1, atMost || f.Gain.AtMost
+	}
+	if n > 1 && p.room(2) {
+		r.JointGain = &run.JointGain{Findings: n, Gain: p.gain(all)}
+		r.JointGain.AtMost = atMost
+		p.atMost(&r.JointGain.Gain)
+	}
+}
+
+// atMost makes a gain that may be any part of it the most that it can be.
+func (p *player) atMost(g *run.Gain) {
+	if g.AtMost {
+		g.Low, g.Share, g.Seconds = 0, g.High, g.High*p.wall
+	}
+}
+
+// weight is what findings are ordered by. What is only known to be no more than that counts for no more than what is lost.
+func weight(f *run.Finding) float64 {
+	switch {
+	case f.Gain == nil:
+		return f.Share
+	case f.Gain.AtMost:
+		return min(f.Gain.Share, f.Share)
+	}
+	return f.Gain.Share
+}
+
+// behind names, for what brings nothing by itself, what it brings more with: another finding, or what ranks compute longer
+// than others do.
+func (p *player) behind(list []run.Finding, scenarios []waitstate.Scenario) {
+	for i := range list {
+		f := &list[i]
+		if f.Gain == nil || f.Gain.High >= nothing || !p.room(1) {
+			continue
+		}
+		most := nothing
+		try := func(s waitstate.Scenario, alone float64, what string) {
+			if more := p.share(p.base, slices.Concat(scenarios[i], s)) - alone; more >= most {
+				most, f.Gain.Behind = more, what
+			}
+		}
+		for j := range list {
+			if j != i && list[j].Gain != nil && p.room(1) {
+				try(scenarios[j], list[j].Gain.Share, "“"+list[j].Title+"”")
+			}
+		}
+		if f.Gain.Behind != "" || !p.room(2*mostHeld) {
+			continue
+		}
+		for _, h := range held(p.r, p.under(slices.Concat(p.base, scenarios[i]))) {
+			if h.What == "imbalance" {
+				s := Remedy(p.r, &run.Remedy{Change: "balance", Nodes: []string{h.Node}})
+				try(s, max(p.share(p.base, s), 0), "what some ranks compute longer "+h.Where)
+			}
+		}
+	}
+}
+
+// player replays a run.
+type player struct {
+	r       *run.Run
+	base    waitstate.Scenario // that findings are about
+	wall    float64            // s, under that
+	lengths map[bool]int64     // ns, by whether it is with a core for each rank
+	calls   int                // to be replayed yet
+}
+
+func newPlayer(r *run.Run) *player {
+	p := &player{r: r, wall: float64(r.WallNs) / 1e9, lengths: map[bool]int64{}, calls: mostReplayed}
+	if r.WithCores != nil {
+		p.base, p.wall = waitstate.CoreForEach(), float64(r.WithCores.WallNs)/1e9
+	}
+	return p
+}
+
+// room tells whether so many more replays may be made.
+func (p *player) room(n int) bool {
+	return p.calls >= n*p.r.Replay.Size()
+}
+
+func (p *player) under(s waitstate.Scenario) *waitstate.Times {
+	p.calls -= p.r.Replay.Size()
+	return p.r.Replay.Under(s)
+}
+
+// share is what a scenario saves of the run under another one.
+func (p *player) share(base, s waitstate.Scenario) float64 {
+	cores := len(base) > 0
+	if _, known := p.lengths[cores]; !known {
+		p.lengths[cores] = p.under(base).Length
+	}
+	if p.lengths[cores] <= 0 {
+		return 0
+	}
+	return 1 - float64(p.under(slices.Concat(base, s)).Length)/float64(p.lengths[cores])
+}
+
+// gain is what a scenario saves. Its range is that between calls that take what they took, and such that take what the
+// quickest do, on a core of their own; and what parts of the run differ by, where not all of it is replayed.
+func (p *player) gain(s waitstate.Scenario) run.Gain {
+	g := run.Gain{Share: p.share(p.base, s)}
+	other := waitstate.CoreForEach()
+	if p.base != nil {
+		other = nil
+	}
+	x := p.share(other, s)
+	g.Low, g.High = min(g.Share, x), max(g.Share, x)
+	if replay := p.r.Replay; replay.Cut || replay.Looked > 0 {
+		e := p.error(s)
+		g.Low, g.High = g.Low-e, g.High+e
+	}
+	g.Share, g.Low, g.High = max(g.Share, 0), max(g.Low, 0), min(max(g.High, 0), 1)
+	g.Seconds = g.Share * p.wall
+	return g
+}
+
+// error is twice the standard error of a share that is saved, by how it differs between eight parts of the run.
+func (p *player) error(s waitstate.Scenario) float64 {
+	const parts = 8
+	was, then := p.under(p.base), p.under(slices.Concat(p.base, s))
+	var before, after [parts + 1]float64 // of parts: when ranks, on average, came to the end of them
+	for rank, left := range was.Left {
+		for k := range before {
+			i, _ := slices.BinarySearch(left, was.Length*int64(k)/parts)
+			if i > 0 {
+				before[k] += float64(left[i-1])
+				after[k] += float64(then.Left[rank][i-1])
+			}
+		}
+	}
+	var list []float64
+	for k := range parts {
+		if d := before[k+1] - before[k]; d > 0 {
+			list = append(list, 1-(after[k+1]-after[k])/d)
+		}
+	}
+	if len(list) < 2 {
+		return 1
+	}
+	var mean, square float64
+	for _, x := range list {
+		mean += x / float64(len(list))
+	}
+	for _, x := range list {
+		square += (x - mean) * (x - mean)
+	}
+	n := float64(len(list))
+	return 2 * math.Sqrt(square/(n-1)/n)
+}
+
+// Remedy is the scenario of a finding's remedy; nil if the run's replay knows nothing of where it is.
+func Remedy(r *run.Run, x *run.Remedy) waitstate.Scenario {
+	c := waitstate.Change{Kind: changes[x.Change], Pattern: waitstate.PatternOf(x.Pattern)}
+	if len(x.Nodes) > 0 {
+		c.Paths = map[callgraph.ID]float64{}
+		for _, id := range x.Nodes {
+			if n, err := strconv.ParseUint(id, 16, 64); err == nil {
+				c.Paths[callgraph.ID(n)] = 1
+			}
+		}
+		if !r.Replay.Has(c.Paths) {
+			return nil
+		}
+	}
+	for _, rank := range x.Ranks {
+		c.Ranks = append(c.Ranks, int32(rank))
+	}
+	slices.Sort(c.Ranks)
+	if _, known := changes[x.Change]; !known {
+		return nil
+	}
+	return waitstate.Scenario{c}
+}
+
+var changes = map[string]waitstate.What{"balance": waitstate.Balance, "free": waitstate.Free, "remove": waitstate.Remove, "prompt": waitstate.Prompt}

@@ -1,0 +1,99 @@
+package whatif
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"marple/analysis/analysistest"
+	"marple/analysis/diagnosis"
+	"marple/analysis/knowledge"
+	"marple/analysis/run"
+)
+
+const ms = 1_000_000
+
+// uneven has rank 3 compute for 30 ms where others compute for 10 ms, and meets; each of n steps takes 1 ms beside that.
+func uneven(n int) *run.Run {
+	r := analysistest.RunWithWaits(4, 4, func(r *analysistest.Rank) {
+		analysistest.Steps(n, func() {
+			slow := uint64(r.Rank/3) * 20 * ms
+			r.Region("solve", func() { r.Compute(10*ms + slow) })
+			r.Barrier(20, 21*ms-slow)
+		})
+	})
+	diagnosis.Conclude(r, knowledge.Library{})
+	return r
+}
+
+func TestGains(t *testing.T) {
+	r := uneven(20)
+	require.NotEmpty(t, r.Findings)
+	require.NotNil(t, r.Findings[0].Remedy)
+	Gains(r)
+	f := r.Findings[0]
+	require.NotNil(t, f.Gain)
+	assert.InDelta(t, 15./31, f.Gain.Share, 0.002, "from 30 ms to the mean, of 31 ms")
+	assert.InDelta(t, f.Gain.Share*float64(r.WallNs)/1e9, f.Gain.Seconds, 1e-9)
+	assert.LessOrEqual(t, f.Gain.Low, f.Gain.Share)
+	assert.GreaterOrEqual(t, f.Gain.High, f.Gain.Share)
+	again := *r
+	again.Replay = nil
+	for i := range again.Findings {
+		again.Findings[i].Gain = nil
+	}
+	Gains(&again)
+	assert.Nil(t, again.Findings[0].Gain, "nothing is said of what was not replayed")
+}
+
+// What is not known of the replay makes gains unknown.
+func TestUnknownGains(t *testing.T) {
+	for _, id := range unknown {
+		r := uneven(2)
+		r.NotSeen = append(r.NotSeen, run.Note{ID: id, Text: "something is missing"})
+		Gains(r)
+		for _, f := range r.Findings {
+			assert.Nil(t, f.Gain)
+		}
+		assert.Equal(t, "something is missing", Unknown(r))
+	}
+	r := uneven(2)
+	r.Replay.Threads = true
+	assert.Equal(t, "several threads of a rank called MPI", Unknown(r))
+}
+
+// Findings come in the order of what they bring; of what it is only known how much that is at most, no more than they cost.
+func TestOrderOfFindings(t *testing.T) {
+	list := []run.Finding{
+		{ID: "unknown", Share: 0.3},
+		{ID: "nothing", Share: 0.4, Gain: &run.Gain{}},
+		{ID: "at most", Share: 0.2, Gain: &run.Gain{Share: 0.9, AtMost: true}},
+		{ID: "sure", Share: 0.1, Gain: &run.Gain{Share: 0.35}},
+	}
+	want := []float64{0.3, 0, 0.2, 0.35}
+	for i := range list {
+		assert.Equal(t, want[i], weight(&list[i]), list[i].ID)
+	}
+}
+
+// Of a run that was followed at its beginning only, or thinned, a gain is as wide as it differs between parts of it.
+func TestRangeOfAPart(t *testing.T) {
+	r := uneven(64)
+	r.Replay.Cut = true
+	Gains(r)
+	steady := r.Findings[0].Gain
+	assert.Less(t, steady.High-steady.Low, 0.02)
+	r = analysistest.RunWithWaits(4, 4, func(r *analysistest.Rank) {
+		for i := range uint64(64) {
+			slow := uint64(r.Rank/3) * i * ms
+			r.Compute(10*ms + slow)
+			r.Barrier(20, (i+1)*ms-slow)
+		}
+	})
+	diagnosis.Conclude(r, knowledge.Library{})
+	r.Replay.Looked, r.Replay.Whole = 1, 2
+	Gains(r)
+	growing := r.Findings[0].Gain
+	assert.Greater(t, growing.High-growing.Low, 0.05)
+}
