@@ -11,7 +11,6 @@ import (
 	"marple/analysis/invocation"
 	"marple/analysis/names"
 	"marple/analysis/profile"
-	"marple/analysis/report"
 	"marple/analysis/run"
 )
 
@@ -38,6 +37,3 @@ func KeepInvocations(r *run.Run, directory files.Directory, sources []*invocatio
 	}
 	return err
 }
-
-// Report is the text for a run whose details lie in a directory.
-func Report(r *run.Run, directory string) string { return report.Text(r, directory) }

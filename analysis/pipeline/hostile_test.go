@@ -17,6 +17,7 @@ import (
 
 	"marple/analysis/analysistest"
 	"marple/analysis/record"
+	"marple/analysis/report"
 	"marple/analysis/run"
 )
 
@@ -90,7 +91,7 @@ func recovered(t *testing.T, directory string) (r *run.Run, problems []error, er
 		defer close(done)
 		r, problems, err = Recover(analysistest.In(directory), 0)
 		if err == nil {
-			_ = Report(r, directory)
+			_ = report.Full(r, directory)
 			_, err = r.Encode()
 		}
 	}()

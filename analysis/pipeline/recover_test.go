@@ -11,6 +11,7 @@ import (
 
 	"marple/analysis/analysistest"
 	"marple/analysis/record"
+	"marple/analysis/report"
 	"marple/analysis/run"
 )
 
@@ -54,7 +55,7 @@ func TestRecover(t *testing.T) {
 		for _, rank := range r.PerRank {
 			assert.Equal(t, "vanished", rank.Ended)
 		}
-		assert.Contains(t, Report(r, directory), "Ranks 0, 1 and 2 vanished after the last event")
+		assert.Contains(t, report.Full(r, directory), "Ranks 0, 1 and 2 vanished after the last event")
 	}
 }
 

@@ -26,7 +26,8 @@ func (w *writer) waits() {
 	w.block("Waiting      ", "             ", strings.Join(parts, ", ")+" of all time")
 	if len(t.Delays) > 0 {
 		d := t.Delays[0]
-		w.row(d.Where, "  %4s of it because of rank %d: ", words.Percent(float64(d.Direct+d.Passed)/float64(t.Ns)), d.PerRank[0].Rank)
+		w.block("             ", "             ", fmt.Sprintf("%s of it because of rank %d: %s",
+			words.Percent(float64(d.Direct+d.Passed)/float64(t.Ns)), d.PerRank[0].Rank, d.Where))
 	}
 }
 

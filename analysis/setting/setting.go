@@ -44,6 +44,8 @@ var Table = []Setting{
 		Doc: "run directory to create (preset: marple-<program>-<job or pid> here)"},
 	{Key: "report", Kind: Choice, Preset: "stderr", Choices: []string{"stderr", "stdout", "none"},
 		Doc: "where rank 0 prints the report when the program ends"},
+	{Key: "full", Kind: Choice, Preset: "off", Choices: []string{"off", "on"},
+		Doc: "print the whole report, with its tables, when the program ends"},
 	{Key: "callpath", Kind: Number, Preset: "32", Least: 0, Most: 128, Choices: []string{"off", "site"}, Value: "N",
 		Doc: "tell MPI calls apart by the innermost N functions on the stack, by call site (site), or by region only (off)"},
 	{Key: "sample", Kind: Number, Preset: "0", Least: 0, Most: 10000, Value: "HZ",

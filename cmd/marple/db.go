@@ -491,7 +491,7 @@ marple fit prints.`,
 				fmt.Fprintf(out, "%-12s %s\n", words.Fit(words.Clean(l[0]), 12), words.Fit(words.Clean(l[1]), 67))
 			}
 		}
-		_, err = fmt.Fprintf(out, "\n%s", pipeline.Report(r, where))
+		_, err = fmt.Fprintf(out, "\n%s", report.Full(r, where))
 		return err
 	})
 	return c

@@ -107,6 +107,9 @@ func (d *diagnose) diagnose(path string) (*run.Run, *diagnosis.Result, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if d.models == nil && d.set == nil {
+		result.Settle(r)
+	}
 	return r, result, nil
 }
 

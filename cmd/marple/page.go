@@ -110,6 +110,7 @@ func (o *pageOptions) describe(r *run.Run, directory string) (*page.Page, error)
 	if p.Diagnosis, err = choice.Diagnose(r, trace.Events(directory)); err != nil {
 		return nil, err
 	}
+	p.Diagnosis.Settle(r)
 	if o.most > 0 && directory != "" {
 		if err := o.timeline(p, directory); err != nil && !errors.Is(err, trace.ErrNoLogs) {
 			p.Unreadable = err.Error() // all else is known

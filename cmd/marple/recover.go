@@ -9,6 +9,7 @@ import (
 
 	"marple/analysis/files"
 	"marple/analysis/pipeline"
+	"marple/analysis/report"
 )
 
 func recoverCommand() *cobra.Command {
@@ -37,12 +38,12 @@ would have done. Of each rank it says how it ended. Records stay where they are,
 			return err
 		}
 		pipeline.Choose(r, os.Getenv("MARPLE_FAMILIES"), path)
-		if err := r.Write(directory, pipeline.Report(r, path)); err != nil {
+		if err := r.Write(directory, report.Full(r, path)); err != nil {
 			fmt.Fprintf(c.ErrOrStderr(), "marple: the run cannot be kept: %v\n", err)
 		} else if *clear && len(problems) == 0 {
 			_ = pipeline.Clear(directory, r) // what stays can be removed by hand
 		}
-		return printRun(c.OutOrStdout(), r, path, *as)
+		return printRun(c.OutOrStdout(), r, path, *as, false)
 	}
 	return c
 }

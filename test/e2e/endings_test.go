@@ -22,6 +22,7 @@ import (
 	"marple/analysis/files"
 	"marple/analysis/pipeline"
 	"marple/analysis/record"
+	"marple/analysis/report"
 	"marple/analysis/run"
 )
 
@@ -222,7 +223,7 @@ func (m *library) hung(t testing.TB, n int, ready func(r *run.Run) bool, program
 	}, patience, 100*time.Millisecond)
 	_ = syscall.Kill(-job.Process.Pid, syscall.SIGTERM)
 	_ = job.Wait()
-	return r, pipeline.Report(r, directory)
+	return r, report.Full(r, directory)
 }
 
 // A run that hangs: each rank is told in which call it is, of whom, since when and from where.
