@@ -132,8 +132,8 @@ func init() {
 		"own_time":    aside(ownTime),
 		"sure_time":   aside(sureTime),
 		"stalled":     total(func(n *node) float64 { return seconds(n.Blocked) }),
-		"worked":      total(func(n *node) float64 { return seconds(n.team().Work) }),
-		"uneven_work": total(func(n *node) float64 { return seconds(n.team().Imbalance) }),
+		"team_work":   total(func(n *node) float64 { return seconds(n.team().Work) }),
+		"team_excess": total(func(n *node) float64 { return seconds(n.team().Imbalance) }),
 		"calls":       of(func(e *evaluator, s selection) (any, error) { return e.sum(e.countable(s), calls) }),
 		"calls_each": of(func(e *evaluator, s selection) (any, error) {
 			v, err := e.vector("calls", e.countable(s), func(_ *node, r run.RankTime) float64 { return float64(r.Calls) })
