@@ -10,6 +10,7 @@ package run
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"marple/analysis/callgraph"
@@ -285,6 +286,12 @@ type Node struct {
 	Metrics  []Metric `json:"metrics,omitempty"` // by name
 	Team     *Team    `json:"team,omitempty"`    // of a parallel region
 	Children []*Node  `json:"children,omitempty"`
+}
+
+// TimeBase says what times of the run are, for other tools.
+func (r *Run) TimeBase() string {
+	return fmt.Sprintf("elapsed time of each rank, from the end of MPI_Init to MPI_Finalize; begun %s; clock: %s",
+		r.Started.Format("2006-01-02T15:04:05.000000Z07:00"), strings.Join(r.Clocks, ", "))
 }
 
 // Team is what teams of threads did in parallel regions of OpenMP, added up over regions and ranks. Work of a thread is its time
