@@ -20,11 +20,11 @@ WARN    := -Wall -Wextra $(WERROR) -Wno-format-truncation -Wno-unknown-warning-o
 BUILD   := build
 GEN     := $(BUILD)/gen
 
-SHIM_C  := $(wildcard cshim/*.c)
+SHIM_C  := $(wildcard cshim/*.c cshim/adapters/*.c)
 PMPI_C  := $(wildcard pmpi/*.c)
 GEN_C   := $(GEN)/functions.gen.c $(GEN)/wrappers.gen.c $(GEN)/fortran.gen.c
 OBJECTS := $(SHIM_C:%.c=$(BUILD)/obj/%.o) $(PMPI_C:%.c=$(BUILD)/obj/%.o) $(GEN_C:$(GEN)/%.c=$(BUILD)/obj/gen/%.o)
-HEADERS := $(wildcard cshim/*.h cshim/include/*.h pmpi/*.h) $(GEN)/settings.gen.h $(GEN)/functions.gen.h
+HEADERS := $(wildcard cshim/*.h cshim/adapters/*.h cshim/include/*.h pmpi/*.h) $(GEN)/settings.gen.h $(GEN)/functions.gen.h
 SHIM_FLAGS = -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -ftls-model=initial-exec $(WARN) $(CFLAGS) -I$(GEN) -Icshim -Ipmpi
 
 # With what is embedded: knowledge, schemas, the page.

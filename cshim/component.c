@@ -56,12 +56,6 @@ static MRL_COLD uint32_t node_in(uint32_t context, uint32_t id)
         .parent = context, .kind = MRL_NODE_COMPONENT, .key = method->key, .name = method->name});
 }
 
-static inline uint64_t token_of(const struct mrl_thread *t)
-{
-    return t->open[t->depth - 1].enter << 8 | t->depth;
-}
-_Static_assert(MRL_DEPTH < 256, "a token has 8 bits for the depth");
-
 static __attribute__((noinline)) uint64_t begin(struct marple_method *m, const char *context, struct mrl_caller caller)
 {
     struct mrl_thread *t = mrl_outside_mpi();
@@ -78,7 +72,7 @@ static __attribute__((noinline)) uint64_t begin(struct marple_method *m, const c
     uint32_t node = unlikely(context != NULL) ? node_in(path->node, id) : path->node;
     bool open = mrl_open_node(t, node, mrl_beginning_of(t, path), false);
     t->inside = 0;
-    return open ? token_of(t) : 0;
+    return open ? mrl_token(t, t->depth) : 0;
 }
 
 /* What is usual is here, so that it saves no registers and calls nothing. */
@@ -97,7 +91,7 @@ uint64_t mrl_invocation_begin(struct marple_method *m, const char *context)
                    (now = mrl_counter()) - t->last_end <= mrl.long_ticks)) {
             mrl_open_at(t, path->node, mrl_beginning_of(t, path), false, now);
             t->inside = 0;
-            return token_of(t);
+            return mrl_token(t, t->depth);
         }
         t->inside = 0;
     }
@@ -225,7 +219,7 @@ static __attribute__((noinline)) void end(uint64_t token, const struct marple_va
         return;
     uint32_t depth = token & 255;
     t->inside = 0;
-    if (unlikely(depth == 0 || depth > t->depth || t->open[depth - 1].enter << 8 != token - depth)) {
+    if (unlikely(depth == 0 || depth > t->depth || mrl_token(t, depth) != token)) {
         t->bad_exits++; /* it was closed already, or was begun in another thread */
         return;
     }
@@ -264,7 +258,7 @@ void mrl_invocation_end(uint64_t token, const struct marple_value *values, uint3
     if (likely(t != NULL)) {
         struct mrl_open *open = &t->open[depth - 1];
         uint64_t now;
-        if (likely(depth == t->depth && open->enter << 8 == token - depth && is_leaf(t) &&
+        if (likely(depth == t->depth && mrl_token(t, depth) == token && is_leaf(t) &&
                    (now = mrl_counter()) - open->enter <= mrl.long_ticks)) {
             uint64_t at = write_leaf(t, open, now, now - open->enter, values, count);
             mrl_pop(t, now);

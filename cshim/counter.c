@@ -489,3 +489,23 @@ void mrl_counters_resume(struct mrl_thread *t)
     for (uint32_t k = 0; k < mrl.counters; k++)
         c->own[k] += now[k] == MRL_NOT_COUNTED ? 0 : now[k];
 }
+
+uint32_t mrl_counters_told(_Atomic uint32_t *place, const char *const *names, uint32_t n)
+{
+    static atomic_flag making = ATOMIC_FLAG_INIT;
+    struct mrl_header *h = mrl.header;
+    uint32_t known = atomic_load_explicit(place, memory_order_relaxed);
+    if (likely(known <= MRL_COUNTERS) || atomic_flag_test_and_set(&making))
+        return known;
+    uint32_t first = (uint32_t)h->counter_count;
+    if (atomic_load(place) > MRL_COUNTERS) {
+        for (uint32_t i = 0; i < n && first + n <= MRL_COUNTERS; i++) {
+            h->counters[first + i] = mrl_string(names[i], 255);
+            h->counter_sources[first + i] = MRL_HOST;
+            h->counter_count = first + i + 1;
+        }
+        atomic_store(place, first + n <= MRL_COUNTERS ? first : MRL_COUNTERS);
+    }
+    atomic_flag_clear(&making);
+    return atomic_load(place);
+}

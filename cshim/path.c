@@ -29,11 +29,11 @@ static uint32_t frame_limit(void)
 }
 
 /* Whether a file is one of the libraries whose names were given; a star at the end stands for anything. */
-static bool is_layer(const char *path)
+static bool is_layer(const char *path, const char *const *list)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *end = strstr(name, ".so");
     size_t length = end ? (size_t)(end - name) : strlen(name);
-    for (const char *const *layer = mrl.layers; layer && *layer; layer++) {
+    for (const char *const *layer = list; layer && *layer; layer++) {
         size_t n = strlen(*layer);
         bool open = n && (*layer)[n - 1] == '*';
         if (open ? length >= n - 1 && memcmp(name, *layer, n - 1) == 0 : length == n && memcmp(name, *layer, n) == 0)
@@ -57,7 +57,8 @@ static void find_system(void)
 
 static MRL_COLD uint8_t find_kind(uint32_t module)
 {
-    uint8_t kind = is_layer(mrl_text(mrl_module_at(module)->path)) ? LAYER : ORDINARY;
+    const char *path = mrl_text(mrl_module_at(module)->path);
+    uint8_t kind = is_layer(path, mrl.layers) || is_layer(path, mrl_adapter_layers) ? LAYER : ORDINARY;
     atomic_store_explicit(&kinds[module], kind, memory_order_relaxed);
     return kind;
 }

@@ -77,6 +77,12 @@ struct mrl_branch {
 
 struct mrl_frame;
 
+/* What opened a region, where that is to be asked: valid as long as the token is that of what is open there. */
+struct mrl_begun {
+    uint64_t token;
+    const void *by;
+};
+
 /* One thread's. Private memory: nothing in it is of use to a reader. */
 struct mrl_paths {
     uintptr_t code_mask, stack_mask; /* what of a caller tells paths apart */
@@ -91,6 +97,7 @@ struct mrl_paths {
     struct mrl_anchor anchors[MRL_DEPTH][MRL_ANCHORS]; /* of what is open */
     uint64_t marks[MRL_DEPTH];
     const void *functions[MRL_DEPTH]; /* NULL for regions and methods */
+    struct mrl_begun begun[MRL_DEPTH]; /* of what an adapter has opened */
     uintptr_t beyond; /* top of the first function that found no room among these, 0 if there is none */
     struct mrl_walk walk;
     struct mrl_unwinder unwinder;
@@ -99,6 +106,9 @@ struct mrl_paths {
 
 /* Makes what a thread needs to have call paths. False: there is no memory. */
 bool mrl_paths_begin(struct mrl_thread *t);
+
+/* Libraries between an adapter's caller and the program, whose frames belong to the call: adapters/adapter.c. */
+extern const char *const mrl_adapter_layers[];
 
 /* Walks the stack, and makes the node of an event from `leaf`: kind, key, name, op and flags. */
 struct mrl_path *mrl_path_walk(struct mrl_thread *t, uint64_t event, const void *name, struct mrl_caller caller,
@@ -190,6 +200,13 @@ static inline struct mrl_open mrl_pop(struct mrl_thread *t, uint64_t now)
     t->last_end = now;
     return open;
 }
+
+/* Tells what is open at a depth, counted from 1, from whatever else was or will be. */
+static inline uint64_t mrl_token(const struct mrl_thread *t, uint32_t depth)
+{
+    return t->open[depth - 1].enter << 8 | depth;
+}
+_Static_assert(MRL_DEPTH < 256, "a token has 8 bits for the depth");
 
 /* region.c */
 const struct mrl_path *mrl_region_path(struct mrl_thread *t, const char *name, struct mrl_caller caller);

@@ -23,16 +23,19 @@ static const char *const rank_variables[] = {
     "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "MV2_COMM_WORLD_RANK", "MPI_LOCALRANKID",
 };
 
-bool mrl_speaks(void)
+int mrl_told_rank(void)
 {
-    if (mrl.header)
-        return mrl.header->rank <= 0;
     for (size_t i = 0; i < sizeof rank_variables / sizeof *rank_variables; i++) {
         const char *rank = getenv(rank_variables[i]);
         if (rank)
-            return atoi(rank) == 0;
+            return atoi(rank);
     }
-    return true;
+    return -1;
+}
+
+bool mrl_speaks(void)
+{
+    return (mrl.header ? mrl.header->rank : mrl_told_rank()) <= 0;
 }
 
 static struct {

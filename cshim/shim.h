@@ -73,6 +73,7 @@ void mrl_print(const char *text, uint64_t size);
 void mrl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mrl_say_here(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool mrl_speaks(void);
+int mrl_told_rank(void); /* what the launcher of MPI has told this process; -1: none has */
 
 /* answer.c */
 void mrl_answered(void);

@@ -257,31 +257,14 @@ static void begin_call(struct mrl_thread *t, struct told *told, enum mrl_functio
     t->inside = IN_TAU;
 }
 
-/* The place of a counter that the host has; MRL_COUNTERS if there is no room for it. */
-static uint32_t counter_of_waits(void)
-{
-    static _Atomic uint32_t place = MRL_COUNTERS + 1;
-    static atomic_flag making = ATOMIC_FLAG_INIT;
-    struct mrl_header *h = mrl.header;
-    if (atomic_load(&place) > MRL_COUNTERS && !atomic_flag_test_and_set(&making)) {
-        uint32_t k = (uint32_t)h->counter_count;
-        if (k < MRL_COUNTERS) {
-            h->counters[k] = mrl_string(MRL_WAITED, 255);
-            h->counter_sources[k] = MRL_HOST;
-            h->counter_count = k + 1;
-        }
-        atomic_store(&place, k);
-    }
-    return atomic_load(&place);
-}
-
 /*
  * How long the rank has waited for the others, in an operation of whose communicator the members are not known: of others
  * the records tell who came last.
  */
 static uint64_t write_waited(struct mrl_thread *t, const struct told *told, uint32_t path, uint64_t at)
 {
-    uint32_t k = counter_of_waits();
+    static _Atomic uint32_t place = MRL_COUNTERS_UNTOLD;
+    uint32_t k = mrl_counters_told(&place, (const char *const[]){MRL_WAITED}, 1);
     if (k >= MRL_COUNTERS)
         return at;
     mrl_make_room(t, at);

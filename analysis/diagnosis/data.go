@@ -47,12 +47,21 @@ type node struct {
 	whole   bool    // every rank's share is known
 }
 
+// team is what threads did there, if it is a parallel region.
+func (n *node) team() run.Team {
+	if n.Team == nil {
+		return run.Team{}
+	}
+	return *n.Team
+}
+
 // Classes of time, as bits. See knowledge.Classes.
 const (
 	classComputation = 1 << iota
 	classCommunication
 	classCollective
 	classPointToPoint
+	classTeam // a parallel region: its time is that of what is below
 )
 
 var classBits = map[string]uint8{"computation": classComputation, "communication": classCommunication,
@@ -110,6 +119,9 @@ func (d *data) add(n *run.Node, parent int) {
 		if x.op.PointToPoint() {
 			x.class |= classPointToPoint
 		}
+	}
+	if n.Team != nil {
+		x.class |= classTeam
 	}
 	x.seconds = seconds(ns)
 	if ns > 0 {

@@ -109,7 +109,7 @@ func mean(v vector) float64 { return sum(v) / float64(len(v)) }
 
 // calls counts MPI calls, or passages through computations where there are no calls.
 func calls(n *node) float64 {
-	if n.Calls == nil {
+	if n.Calls == nil || n.class == classTeam {
 		return 0
 	}
 	return float64(n.Calls.N)
@@ -128,11 +128,13 @@ func init() {
 			}
 			return e.chosen(v, s.roles)
 		}),
-		"slowest":   of(slowest),
-		"own_time":  aside(ownTime),
-		"sure_time": aside(sureTime),
-		"stalled":   total(func(n *node) float64 { return seconds(n.Blocked) }),
-		"calls":     of(func(e *evaluator, s selection) (any, error) { return e.sum(e.countable(s), calls) }),
+		"slowest":     of(slowest),
+		"own_time":    aside(ownTime),
+		"sure_time":   aside(sureTime),
+		"stalled":     total(func(n *node) float64 { return seconds(n.Blocked) }),
+		"team_work":   total(func(n *node) float64 { return seconds(n.team().Work) }),
+		"team_excess": total(func(n *node) float64 { return seconds(n.team().Imbalance) }),
+		"calls":       of(func(e *evaluator, s selection) (any, error) { return e.sum(e.countable(s), calls) }),
 		"calls_each": of(func(e *evaluator, s selection) (any, error) {
 			v, err := e.vector("calls", e.countable(s), func(_ *node, r run.RankTime) float64 { return float64(r.Calls) })
 			if err != nil {

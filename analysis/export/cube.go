@@ -92,7 +92,7 @@ func Cube(w io.Writer, r *run.Run) error {
 	if err != nil {
 		return err
 	}
-	a := &cubeAnchor{Version: "4.4", Attributes: []cubeAttribute{{"Creator", "Marple"}, {"Program", plain(r.Program)}, {"MPI", plain(r.MPI.Library)}}}
+	a := &cubeAnchor{Version: "4.4", Attributes: []cubeAttribute{{"Creator", "Marple"}, {"Program", plain(r.Program)}, {"MPI", plain(r.MPI.Library)}, {"TimeBase", r.TimeBase()}}}
 	for i, m := range cubeMetrics {
 		a.Metrics = append(a.Metrics, cubeMetric{ID: i, Type: "EXCLUSIVE", Display: m.display, Name: m.name, Kind: m.kind, Unit: m.unit, Text: m.text})
 	}

@@ -180,10 +180,4 @@ func plain(s string) string {
 	return b.String()
 }
 
-// timeBase says what times of a run are.
-func timeBase(r *run.Run) string {
-	return fmt.Sprintf("elapsed time of each rank, from the end of MPI_Init to MPI_Finalize; begun %s; clock: %s",
-		r.Started.Format("2006-01-02T15:04:05.000000Z07:00"), strings.Join(r.Clocks, ", "))
-}
-
 func seconds(ns uint64) float64 { return float64(ns) / 1e9 }

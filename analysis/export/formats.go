@@ -21,7 +21,7 @@ type Format struct {
 
 	one       func(io.Writer, *run.Run) error
 	several   func(io.Writer, []*run.Run) error
-	timeline  func(io.Writer, []trace.TimelineEvent) error
+	events    func(w io.Writer, r *run.Run, directory string, window trace.Window) (more int, err error)
 	directory func(r *run.Run, from, to string) error
 }
 
@@ -29,7 +29,7 @@ type Format struct {
 var Formats = []Format{
 	{Name: "pprof", File: "run.pb.gz", Reader: "go tool pprof", Carries: "time and calls by call path with lines; the rank is a label", one: Pprof},
 	{Name: "speedscope", File: "run.speedscope.json", Reader: "speedscope.app", Carries: "time by call path, a profile per rank", one: Speedscope},
-	{Name: "chrome", File: "run.trace.json", Reader: "Perfetto, chrome://tracing", Carries: "MPI calls and regions one by one, of a run with --trace", timeline: WriteChrome},
+	{Name: "chrome", File: "run.trace.json", Reader: "Perfetto, chrome://tracing", Carries: "events of a run with --trace: MPI calls, regions and the functions on the way, messages as flows, bytes sent as a counter", events: WriteChrome},
 	{Name: "caliper", File: "run.json", Reader: "hatchet, thicket", Carries: "time and calls by call path and rank", one: Caliper},
 	{Name: "hatchet", File: "run.json", Reader: "hatchet, thicket (from_literal)", Carries: "time and calls by call path, of all ranks", one: Hatchet},
 	{Name: "extrap", File: "runs.txt", Reader: "Extra-P", Carries: "time and visits per rank by call path, of runs that differ in parameters", several: ExtraPText},
@@ -63,29 +63,14 @@ func (f *Format) Binary() bool {
 	return strings.HasSuffix(f.File, ".gz") || strings.HasSuffix(f.File, ".cubex")
 }
 
-// mostExported bounds the events of a trace, which are sorted in memory: about 1 GB.
+// mostExported bounds the slices of a trace: about 1 GB of text.
 const mostExported = 10_000_000
 
 // Export writes runs to a file, or a directory, as a whole or not at all; an empty name is w. The note says what
 // is missing from it.
 func (f *Format) Export(w io.Writer, to string, paths ...string) (note string, err error) {
 	var runs []*run.Run
-	var events []trace.TimelineEvent
 	for _, path := range paths {
-		if f.timeline != nil {
-			directory := path
-			if filepath.Base(path) == run.File {
-				directory = filepath.Dir(path)
-			}
-			var more int
-			if events, more, err = trace.Timeline(directory, trace.Window{Most: mostExported}); err != nil {
-				return "", err
-			}
-			if more > 0 {
-				note = fmt.Sprintf("%d later events are left out; see marple timeline --from", more)
-			}
-			continue
-		}
 		r, err := pipeline.Open(path)
 		if err != nil {
 			return "", err
@@ -100,15 +85,25 @@ func (f *Format) Export(w io.Writer, to string, paths ...string) (note string, e
 	}
 	write := func(w io.Writer) error {
 		switch {
-		case f.timeline != nil:
-			return f.timeline(w, events)
+		case f.events != nil:
+			directory := paths[0]
+			if filepath.Base(directory) == run.File {
+				directory = filepath.Dir(directory)
+			}
+			more, err := f.events(w, runs[0], directory, trace.Window{Most: mostExported})
+			if more > 0 {
+				note = fmt.Sprintf("%d slices are left out; see marple timeline --from", more)
+			}
+			return err
 		case f.several != nil:
 			return f.several(w, runs)
 		}
 		return f.one(w, runs[0])
 	}
 	if to == "" {
-		return note, write(w)
+		err = write(w)
+	} else {
+		err = run.WriteWith(to, write)
 	}
-	return note, run.WriteWith(to, write)
+	return note, err
 }

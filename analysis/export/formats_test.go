@@ -16,6 +16,7 @@ import (
 	"marple/analysis/knowledge"
 	"marple/analysis/pipeline"
 	"marple/analysis/record"
+	"marple/analysis/trace"
 )
 
 // The table in the manual is that of the command.
@@ -44,7 +45,7 @@ func TestTracesGolden(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, problems)
 	var chrome, otf2 bytes.Buffer
-	_, err = FormatOf("chrome").Export(&chrome, "", directory)
+	_, err = WriteChrome(&chrome, r, directory, trace.Window{Most: 1000})
 	require.NoError(t, err)
 	require.NoError(t, tellOTF2(&otf2, r, directory))
 	for name, got := range map[string]string{"trace.chrome.json": chrome.String(), "trace.otf2.txt": otf2.String()} {

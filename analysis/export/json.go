@@ -74,7 +74,7 @@ func Speedscope(w io.Writer, r *run.Run) error {
 		}
 	}
 	return json.NewEncoder(w).Encode(map[string]any{
-		"$schema": "https://www.speedscope.app/file-format-schema.json", "name": plain(r.Program), "exporter": "marple; " + timeBase(r), "activeProfileIndex": 0,
+		"$schema": "https://www.speedscope.app/file-format-schema.json", "name": plain(r.Program), "exporter": "marple; " + r.TimeBase(), "activeProfileIndex": 0,
 		"shared": map[string]any{"frames": known}, "profiles": profiles})
 }
 
@@ -176,7 +176,7 @@ type fact struct {
 func facts(r *run.Run) []fact {
 	e := r.Efficiency
 	list := []fact{{"program", plain(r.Program)}, {"ranks", r.Ranks}, {"hosts", len(r.Hosts)}, {"started", r.Started.Format("2006-01-02T15:04:05Z07:00")},
-		{"wall_seconds", seconds(r.WallNs)}, {"time_base", timeBase(r)}, {"mpi_library", plain(r.MPI.Library)}}
+		{"wall_seconds", seconds(r.WallNs)}, {"time_base", r.TimeBase()}, {"mpi_library", plain(r.MPI.Library)}}
 	for _, x := range []struct {
 		name  string
 		value float64

@@ -168,6 +168,23 @@ type otf2Call struct {
 	collective []int64 // arguments of its end, but for the time
 }
 
+// carries tells whether an event sends a message, and whether it has received one.
+func carries(e *trace.Event) (sent, received bool) {
+	switch e.Kind {
+	case record.LogCall:
+		if !e.Failed() && e.Node.Flags&record.Persistent == 0 {
+			return e.Node.Op.Sends(), e.Node.Op == record.OpRecv && (!e.Started() || e.Finished())
+		}
+	case record.LogReceived:
+		return false, true
+	case record.LogPosted:
+		return !e.Brings() && !e.Collective(), false
+	case record.LogCompleted:
+		return false, e.Brings() && !e.Cancelled()
+	}
+	return false, false
+}
+
 // events writes those of a thread.
 func (o *otf2) events(t *trace.Thread) error {
 	place := otf2Thread{int(t.Header().Rank), t.Number}
@@ -228,33 +245,22 @@ func (o *otf2) events(t *trace.Thread) error {
 			call = otf2Call{open: true, end: e.End, region: o.region(e.Name, true)}
 			o.line('E', start, call.region)
 			operation, listed := mpi.Known(e.Name, e.Node.Op, e.Node.Flags).OTF2()
-			switch c := comm(e.Comm); {
-			case e.Failed() || e.Node.Flags&record.Persistent != 0:
-			case e.Collective() && listed && c != nil && !e.Started():
+			if c := comm(e.Comm); e.Collective() && listed && c != nil && !e.Started() && !e.Failed() && e.Node.Flags&record.Persistent == 0 {
 				root := int64(undefined)
 				if (e.Node.Op == record.OpOneToN || e.Node.Op == record.OpNToOne) && e.Peer >= 0 {
 					root = int64(e.Peer)
 				}
 				o.line('C', start)
 				call.collective = []int64{operation, int64(c.number), root, int64(e.Bytes), int64(max(e.Tag, 0))}
-			case e.Node.Op.Sends():
-				message('S', start, e)
-			case e.Node.Op == record.OpRecv && (!e.Started() || e.Finished()):
-				last = max(last, call.end)
-				message('R', last, e)
 			}
-		case record.LogReceived:
+		}
+		sent, received := carries(e)
+		if sent {
+			message('S', last, e)
+		}
+		if received {
 			last = max(last, call.end)
 			message('R', last, e)
-		case record.LogPosted:
-			if !e.Brings() && !e.Collective() {
-				message('S', last, e)
-			}
-		case record.LogCompleted:
-			if e.Brings() && !e.Cancelled() {
-				last = max(last, call.end)
-				message('R', last, e)
-			}
 		}
 	}
 	finish()

@@ -20,7 +20,7 @@ func Pprof(w io.Writer, r *run.Run) error {
 	b.p = &profile.Profile{
 		SampleType: []*profile.ValueType{{Type: "calls", Unit: "count"}, {Type: "time", Unit: "nanoseconds"}}, DefaultSampleType: "time",
 		TimeNanos: r.Started.UnixNano(), DurationNanos: int64(r.WallNs), PeriodType: &profile.ValueType{Type: "time", Unit: "nanoseconds"}, Period: 1,
-		Comments: []string{timeBase(r)},
+		Comments: []string{r.TimeBase()},
 		Mapping:  []*profile.Mapping{{ID: 1, File: plain(r.Program), HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true}},
 	}
 	list := totals(roots)

@@ -47,7 +47,7 @@ func (t Type) String() string {
 }
 
 // Symptoms are the factors of general knowledge, which other models may judge.
-var Symptoms = []string{"imbalance", "polling", "tiny-messages", "window-locks", "dominant-collective", "late-sender", "late-sender-wrong-order",
+var Symptoms = []string{"imbalance", "uneven-threads", "polling", "tiny-messages", "window-locks", "dominant-collective", "late-sender", "late-sender-wrong-order",
 	"late-receiver", "early-reduce", "late-broadcast", "early-scan", "wait-at-barrier", "wait-at-nxn", "wait-at-fence",
 	"wait-at-creation", "wait-at-finalize", "time-in-mpi"}
 
@@ -145,6 +145,8 @@ var functions = map[string]function{
 	"own_time":     {args: []Kind{Component}, filters: true, result: gives(Number, seconds), needs: []string{"profile"}, about: "time of the calls there beside waiting for other ranks: from when the last of those has come"},
 	"sure_time":    {args: []Kind{Component}, filters: true, result: gives(Number, seconds), needs: []string{"profile"}, about: "the same, with no call counted for more than three quarters of its rank's calls there take: longer ones may be so for want of a core"},
 	"stalled":      {args: []Kind{Component}, filters: true, result: gives(Number, seconds), needs: []string{"profile"}, about: "time there during which ranks were blocked in the system"},
+	"team_work":    {args: []Kind{Component}, filters: true, result: gives(Number, seconds), needs: []string{"profile"}, about: "time that a thread worked in parallel regions of OpenMP there, the mean over their threads"},
+	"team_excess":  {args: []Kind{Component}, filters: true, result: gives(Number, seconds), needs: []string{"profile"}, about: "time that the thread which worked longest in a parallel region there did so beyond that mean"},
 	"calls":        {args: []Kind{Component}, filters: true, result: gives(Number, plain), needs: []string{"profile"}, about: "calls of MPI functions, or passages, there"},
 	"calls_each":   {args: []Kind{Component}, filters: true, result: gives(Vector, plain), needs: []string{"profile", "ranks"}, about: "the same, per rank"},
 	"calls_below":  {args: []Kind{Component, Number}, filters: true, result: wantBytes(1, gives(Number, plain)), needs: []string{"profile"}, about: "calls there that carry fewer bytes than this"},

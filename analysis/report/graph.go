@@ -117,6 +117,9 @@ func (w *graphWriter) draw(n *run.Node, depth int, lead, own string) {
 	for _, m := range n.Metrics {
 		w.line("%s%s  %s %s", strings.Repeat(" ", graphColumns), visible(lead), m.Name, words.Number(uint64(max(0, m.Inclusive))))
 	}
+	if t := n.Team; t != nil {
+		w.line("%s%s  %s", strings.Repeat(" ", graphColumns), visible(lead), threads(t))
+	}
 	var shown []*run.Node
 	for _, c := range n.Children {
 		if w.o.keep(c, depth+1, w.whole) {

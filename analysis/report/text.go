@@ -307,6 +307,10 @@ func (w *writer) efficiency() {
 		w.line("Interrupted  by Marple for %s at most at once", words.Duration(float64(longest)/1e9))
 	}
 	w.withCores("With cores   ", w.r)
+	if e := w.r.ThreadEfficiency(); e > 0 {
+		w.block("OpenMP       ", "             ", fmt.Sprintf("hybrid %s = parallel %s × threads %s; parallel regions: %s",
+			words.Percent(e*w.r.Efficiency.Parallel), words.Percent(w.r.Efficiency.Parallel), words.Percent(e), threads(w.r.Team)))
+	}
 	if cores, tell := w.r.OtherThreads(); tell {
 		w.block("Threads      ", "             ", fmt.Sprintf("others than the one that calls MPI computed on %.2f cores per rank; "+
 			"efficiencies and shares are of the one that does", cores))
@@ -320,6 +324,11 @@ func (w *writer) withCores(title string, r *run.Run) {
 		w.block(title, strings.Repeat(" ", len(title)), fmt.Sprintf("about %s with one for each rank, which the findings are of: %s",
 			words.Duration(float64(then.WallNs)/1e9), parallel(then.Efficiency)))
 	}
+}
+
+// threads tells of parallel regions.
+func threads(t *run.Team) string {
+	return fmt.Sprintf("%.3g threads, load balance %s", t.Size(), words.Percent(t.LoadBalance()))
 }
 
 func parallel(e run.Efficiency) string {

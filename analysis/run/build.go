@@ -31,6 +31,13 @@ type Namer interface {
 // waited is a counter that is none: how long ranks waited for the others, as TAU measured it (pmpi/tau.c).
 const waited = "MPI Collective Sync (ns)"
 
+// teamCounters are counters that are none, too: what threads of OpenMP did in parallel regions (cshim/adapters/ompt.c).
+var teamCounters = map[string]func(t *Team) *uint64{
+	"OpenMP thread time (ns)": func(t *Team) *uint64 { return &t.Threads },
+	"OpenMP mean work (ns)":   func(t *Team) *uint64 { return &t.Work },
+	"OpenMP imbalance (ns)":   func(t *Team) *uint64 { return &t.Imbalance },
+}
+
 // codeUnknown is a code of MPI_Abort that nobody has told: MRL_CODE_UNKNOWN.
 const codeUnknown = math.MinInt32
 
@@ -60,6 +67,7 @@ func New(p *profile.Profile, names Namer) *Run {
 	slices.SortFunc(r.Hosts, func(x, y Host) int { return cmp.Compare(x.Name, y.Name) })
 	b.balance(r)
 	r.CallGraph = b.graph()
+	r.Team = team(r.CallGraph)
 	r.Counters = b.counters()
 	r.Sampling = b.sampling()
 	r.Functions = b.functions(r.CoreTime())
@@ -229,9 +237,26 @@ func (b *builder) graph() []*Node {
 	return roots
 }
 
+// team adds up what teams of threads did.
+func team(graph []*Node) *Team {
+	var all *Team
+	for _, root := range graph {
+		root.Walk(func(n *Node, _ int) bool {
+			if t := n.Team; t != nil {
+				if all == nil {
+					all = &Team{}
+				}
+				all.Threads, all.Region, all.Work, all.Imbalance = all.Threads+t.Threads, all.Region+t.Region, all.Work+t.Work, all.Imbalance+t.Imbalance
+			}
+			return true
+		})
+	}
+	return all
+}
+
 func (b *builder) counters() (list []Counter) {
 	for _, c := range b.p.Counters {
-		if c.Name == waited {
+		if c.Name == waited || teamCounters[c.Name] != nil {
 			continue
 		}
 		one := Counter{Name: c.Name}
@@ -269,6 +294,13 @@ func (b *builder) node(n *callgraph.Node) *Node {
 	for _, c := range n.Counters {
 		if c.Name == waited {
 			out.Waiting += c.Exclusive.Sum
+			continue
+		}
+		if field := teamCounters[c.Name]; field != nil {
+			if out.Team == nil {
+				out.Team = &Team{Region: n.Inclusive.Sum}
+			}
+			*field(out.Team) += c.Exclusive.Sum
 			continue
 		}
 		m := Metric{Name: c.Name, Exclusive: float64(c.Exclusive.Sum), Inclusive: float64(c.Inclusive.Sum)}

@@ -10,6 +10,7 @@ package run
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"marple/analysis/callgraph"
@@ -63,6 +64,9 @@ type Run struct {
 
 	// Counters are what was counted in threads as a whole; in call_graph it is per path.
 	Counters []Counter `json:"counters,omitempty"`
+
+	// Team is there if there were parallel regions of OpenMP that told of themselves.
+	Team *Team `json:"team,omitempty"`
 
 	Core           Balance       `json:"core_time"`
 	PerRank        []RankBalance `json:"per_rank"`
@@ -284,7 +288,41 @@ type Node struct {
 	Sizes    []Size   `json:"sizes,omitempty"`
 	Peers    []Peer   `json:"peers,omitempty"`   // mpi, of the thread that called MPI_Init
 	Metrics  []Metric `json:"metrics,omitempty"` // by name
+	Team     *Team    `json:"team,omitempty"`    // of a parallel region
 	Children []*Node  `json:"children,omitempty"`
+}
+
+// TimeBase says what times of the run are, for other tools.
+func (r *Run) TimeBase() string {
+	return fmt.Sprintf("elapsed time of each rank, from the end of MPI_Init to MPI_Finalize; begun %s; clock: %s",
+		r.Started.Format("2006-01-02T15:04:05.000000Z07:00"), strings.Join(r.Clocks, ", "))
+}
+
+// Team is what teams of threads did in parallel regions of OpenMP, added up over regions and ranks. Work of a thread is its time
+// on a core but for waiting at barriers and for locks, and for MPI. In a region the thread that worked longest did so for
+// Work + Imbalance.
+type Team struct {
+	Threads   uint64 `json:"thread_ns"`    // duration × number of threads
+	Region    uint64 `json:"region_ns"`    // duration
+	Work      uint64 `json:"mean_work_ns"` // of a thread
+	Imbalance uint64 `json:"imbalance_ns"`
+}
+
+// Size is the number of threads, on average over time.
+func (t *Team) Size() float64 { return float64(t.Threads) / float64(max(t.Region, 1)) }
+
+// LoadBalance is the mean work of a thread by the most.
+func (t *Team) LoadBalance() float64 { return float64(t.Work) / float64(max(t.Work+t.Imbalance, 1)) }
+
+// ThreadEfficiency is the share of the time outside MPI that threads spent working, where one thread of several works outside of
+// parallel regions: POP's parallel efficiency of OpenMP. 0: there were no parallel regions.
+func (r *Run) ThreadEfficiency() float64 {
+	outside := float64(r.Core.Useful + r.Core.OffCore)
+	if r.Team == nil || outside == 0 {
+		return 0
+	}
+	serial := max(0, outside-float64(r.Team.Region))
+	return min(1, (serial/max(1, r.Team.Size())+float64(r.Team.Work))/outside)
 }
 
 // Metric is a quantity other than time, such as a hardware counter's, on a call path. It is added up over ranks.

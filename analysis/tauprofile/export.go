@@ -240,7 +240,7 @@ func (w *writer) metadata(b *run.RankBalance) []Attribute {
 		{attributeRanks, fmt.Sprint(r.Ranks)}, {attributeCores, fmt.Sprint(cores)}, {attributeThreads, fmt.Sprint(b.Threads)},
 		{attributeEnded, b.Ended}, {attributeAbort, nonzero(uint64(b.Abort))}, {attributeClocks, strings.Join(r.Clocks, ",")},
 		{attributeLevel, r.ThreadLevel}, {attributeFamily, r.MPI.Family}, {attributeLibrary, r.MPI.Library},
-		{attributeParameter, strings.Join(parameters, ",")},
+		{attributeParameter, strings.Join(parameters, ",")}, {attributeTimeBase, r.TimeBase()},
 	}
 	for _, f := range figures {
 		list = append(list, Attribute{f.name, nonzero(f.of(b))})

@@ -299,6 +299,7 @@ const (
 	attributeFamily    = "MPI Binary Interface"
 	attributeLibrary   = "MPI Library"
 	attributeParameter = "Marple Parameters"
+	attributeTimeBase  = "Marple Time Base"
 	attributeNote      = "Marple Note"
 	attributeAtomic    = "Marple Atomic Events" // in the file that has those of all ranks
 )

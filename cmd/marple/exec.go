@@ -158,7 +158,7 @@ func replace(arguments []string, set map[string]string) error {
 			say("%s is a Go program and not linked with MPI: if no report follows, nothing was measured", arguments[0])
 		}
 		if !p.foreign {
-			environment = preload(environment, library)
+			environment = kokkosTools(preload(environment, library), library)
 		}
 	}
 	err = syscall.Exec(path, arguments, environment)
@@ -189,6 +189,14 @@ func isFirst(variables []string) bool {
 		}
 	}
 	return true
+}
+
+// kokkosTools has Kokkos tell the library of its kernels, unless another tool of its is wanted. The variable is a list.
+func kokkosTools(environment []string, library string) []string {
+	if os.Getenv("KOKKOS_TOOLS_LIBS") != "" || os.Getenv("KOKKOS_PROFILE_LIBRARY") != "" || strings.ContainsAny(library, ";:") {
+		return environment
+	}
+	return setVariable(environment, "KOKKOS_TOOLS_LIBS", library)
 }
 
 func setVariable(environment []string, name, value string) []string {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"marple/analysis/export"
+	"marple/analysis/pipeline"
 	"marple/analysis/trace"
 	"marple/analysis/words"
 )
@@ -29,20 +30,26 @@ func timelineCommand() *cobra.Command {
 		if *length > 0 {
 			w.Until = int64(*from + *length)
 		}
-		events, more, err := trace.Timeline(arguments[0], w)
+		out := bufio.NewWriter(c.OutOrStdout())
+		var events []trace.TimelineEvent
+		var more int
+		var err error
+		if *as == "chrome" {
+			r, _ := pipeline.Open(arguments[0]) // for names; a run that is not over may have none
+			more, err = export.WriteChrome(out, r, arguments[0], w)
+		} else {
+			events, more, err = trace.Timeline(arguments[0], w)
+		}
 		if err != nil {
 			return err
 		}
 		if more > 0 {
 			fmt.Fprintf(c.ErrOrStderr(), "marple: %s not shown; see --most, --from and --length\n", words.Count(uint64(more), "more event is", "more events are"))
 		}
-		out := bufio.NewWriter(c.OutOrStdout())
 		switch *as {
 		case "json":
 			err = json.NewEncoder(out).Encode(events)
-		case "chrome":
-			err = export.WriteChrome(out, events)
-		default:
+		case "text":
 			fmt.Fprintf(out, "%14s %12s %5s %6s  %-24s %5s %7s %8s\n", "start (s)", "time", "rank", "thread", "call", "peer", "tag", "bytes")
 			for _, e := range events {
 				peer, tag := "", ""

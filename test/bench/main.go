@@ -86,6 +86,9 @@ func main() {
 	if part("proxies") {
 		b.proxies()
 	}
+	if part("adapters") {
+		b.adapters()
+	}
 	if part("monitors") {
 		b.monitors()
 	}

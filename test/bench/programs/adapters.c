@@ -1,0 +1,75 @@
+/*
+ * Nanoseconds per event of each adapter, in a program without MPI: a begin and its end, looked up as the hosts of these interfaces
+ * do. Thread CPU time, the best of several rounds. Parallel regions are OpenMP's own, of one thread.
+ *
+ *     adapters ROUNDS EVENTS-PER-ROUND
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void (*kernel_begins)(const char *, uint32_t, uint64_t *), (*kernel_ends)(uint64_t);
+static void *(*stub_create)(const char *);
+static void (*timer_start)(const void *), (*timer_stop)(const void *);
+static void *timer;
+static volatile int sink;
+
+static void kernel(void)
+{
+    uint64_t id;
+    if (!kernel_begins)
+        return;
+    kernel_begins("kernel", 0, &id);
+    kernel_ends(id);
+}
+
+static void stubs(void)
+{
+    if (!timer)
+        return;
+    timer_start(timer);
+    timer_stop(timer);
+}
+
+static void region(void)
+{
+#pragma omp parallel num_threads(1)
+    sink++;
+}
+
+int main(int argc, char **argv)
+{
+    int rounds = argc > 2 ? atoi(argv[1]) : 5, events = argc > 2 ? atoi(argv[2]) : 50000;
+    *(void **)&kernel_begins = dlsym(RTLD_DEFAULT, "kokkosp_begin_parallel_for");
+    *(void **)&kernel_ends = dlsym(RTLD_DEFAULT, "kokkosp_end_parallel_for");
+    *(void **)&stub_create = dlsym(RTLD_DEFAULT, "ps_tool_timer_create");
+    *(void **)&timer_start = dlsym(RTLD_DEFAULT, "ps_tool_timer_start");
+    *(void **)&timer_stop = dlsym(RTLD_DEFAULT, "ps_tool_timer_stop");
+    timer = stub_create ? stub_create("timer") : NULL;
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } kinds[] = {{"Kokkos-kernel", kernel}, {"PerfStubs-timer", stubs}, {"OpenMP-region", region}};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        double best = 1e300;
+        for (int r = 0; r < rounds; r++) {
+            double begin = now();
+            for (int i = 0; i < events; i++)
+                kinds[k].run();
+            double ns = (now() - begin) / events;
+            best = ns < best ? ns : best;
+        }
+        printf("%s %.1f\n", kinds[k].name, best);
+    }
+    return 0;
+}

@@ -1,0 +1,211 @@
+// Adapters: programs that say what they do to any tool that listens, as they are.
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"marple/analysis/run"
+)
+
+// adapted is a program of test/apps/adapters, built by the compiler behind Open MPI's commands.
+func adapted(t testing.TB, compiler, command, source string, flags ...string) string {
+	t.Helper()
+	openMPI.need(t)
+	if _, err := exec.LookPath(compiler); err != nil {
+		missing(t, compiler)
+	}
+	out := filepath.Join(t.TempDir(), strings.TrimSuffix(source, filepath.Ext(source)))
+	source = apps("adapters/" + source)
+	_, err := os.ReadFile(source) // see artifact
+	require.NoError(t, err)
+	build := exec.Command(command, slices.Concat([]string{"-O1", "-g", "-Wall", "-Wextra", "-o", out, source}, flags)...)
+	build.Env = append(os.Environ(), "OMPI_CC="+compiler, "OMPI_CXX="+compiler)
+	text, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", text)
+	return out
+}
+
+func has(t testing.TB, file, of string) {
+	if _, err := os.Stat(file); err != nil {
+		missing(t, of)
+	}
+}
+
+// told is a region as an adapter tells of it.
+type told struct {
+	name, group string
+	calls       uint64
+}
+
+// tells holds a run to the regions that it must have, and says what regions of the adapter there are besides.
+func tells(t testing.TB, r *run.Run, prefix string, want ...told) (others []string) {
+	t.Helper()
+	calls := map[told]uint64{}
+	for _, root := range r.CallGraph {
+		root.Walk(func(n *run.Node, _ int) bool {
+			if n.Kind == "region" && len(n.Groups) > 0 && strings.HasPrefix(n.Groups[0], prefix) {
+				calls[told{n.Name, n.Groups[0], 0}] += n.Calls.N
+			}
+			return true
+		})
+	}
+	for _, w := range want {
+		key := told{w.name, w.group, 0}
+		assert.Equal(t, w.calls, calls[key], "%s in %s", w.name, w.group)
+		delete(calls, key)
+	}
+	for other := range calls {
+		others = append(others, other.name)
+	}
+	slices.Sort(others)
+	return others
+}
+
+func reportedValue(t testing.TB, r *run.Run, name string) run.Reals {
+	t.Helper()
+	i := slices.IndexFunc(r.AtomicEvents, func(a run.AtomicEvent) bool { return a.Name == name })
+	require.GreaterOrEqual(t, i, 0, "%s in %v", name, r.AtomicEvents)
+	return r.AtomicEvents[i].Values
+}
+
+// The Kokkos of Trilinos, whose version 3.5 asks for a tool by a variable of its own.
+func TestKokkos(t *testing.T) {
+	t.Parallel()
+	has(t, "/usr/include/trilinos/Kokkos_Core.hpp", "libtrilinos-kokkos-dev")
+	program := adapted(t, "g++", "mpicxx.openmpi", "kokkos.cpp", "-std=c++17", "-fopenmp", "-Wno-unused-parameter", "-isystem", "/usr/include/trilinos", "-ltrilinos_kokkoscore")
+	c := command{directory: t.TempDir(), environment: []string{"OMP_NUM_THREADS=1", "OMP_PROC_BIND=false"}}
+	bare := openMPI.bare(t, c, 2, program)
+	c.environment = append(c.environment, "KOKKOS_PROFILE_LIBRARY="+artifact(t, "libmarple.so"))
+	r, end := openMPI.measured(t, c, 2, []string{program})
+	assert.Equal(t, bare.stdout, end.stdout)
+	assert.Equal(t, bare.code, end.code)
+	tells(t, r, "Kokkos", told{"axpy", "Kokkos::parallel_for", 20}, told{"smooth", "Kokkos::parallel_for", 20},
+		told{"norm", "Kokkos::parallel_reduce", 20}, told{"time step", "Kokkos region", 20}, told{"smoothing", "Kokkos section", 20},
+		told{"deep_copy from Host to Host", "Kokkos::deep_copy", 20})
+	copied := reportedValue(t, r, "Kokkos bytes copied from Host to Host")
+	assert.Equal(t, uint64(20), copied.N)
+	assert.Equal(t, 800000.0, copied.Max)
+	assert.GreaterOrEqual(t, reportedValue(t, r, "Kokkos bytes allocated in Host").Max, 1600000.0)
+	assert.Contains(t, end.stderr, "Kokkos bytes allocated in Host")
+}
+
+// The callbacks of Kokkos 4, and the variable that marple exec sets for it.
+func TestKokkosToolsLibs(t *testing.T) {
+	t.Parallel()
+	program := adapted(t, "gcc", "mpicc.openmpi", "kokkos_host.c", "-ldl")
+	c := command{directory: t.TempDir()}
+	r, end := openMPI.measured(t, c, 2, []string{program})
+	require.Zero(t, end.code, end.stderr)
+	assert.Equal(t, "done\ndone\n", end.stdout)
+	assert.Empty(t, tells(t, r, "Kokkos", told{"outer", "Kokkos region", 6}, told{"inner", "Kokkos region", 6},
+		told{"offsets", "Kokkos::parallel_scan", 6}, told{"wait for offsets", "Kokkos::fence", 6},
+		told{"deep_copy from Host to Cuda", "Kokkos::deep_copy", 6}))
+	assert.Equal(t, 3000.0, reportedValue(t, r, "Kokkos bytes allocated in Cuda").Max)
+	assert.Equal(t, []run.Metadata{{Name: "GPU", Value: "none", Ranks: 2, Same: true}}, r.Metadata)
+
+	c.environment = []string{"KOKKOS_TOOLS_LIBS=/another/tool.so"}
+	r, end = openMPI.measured(t, c, 2, []string{program})
+	require.Zero(t, end.code, end.stderr)
+	assert.Empty(t, tells(t, r, "Kokkos"), "the user's tool is the tool")
+	c.environment = nil
+	r, _ = openMPI.measured(t, c, 2, []string{program}, "--adapters", "petsc,ompt")
+	assert.Empty(t, tells(t, r, "Kokkos"), "not asked for")
+}
+
+func TestPerfStubs(t *testing.T) {
+	t.Parallel()
+	program := adapted(t, "gcc", "mpicc.openmpi", "perfstubs.c", "-ldl")
+	c := command{directory: t.TempDir()}
+	want := []told{{"advance particles", "PerfStubs", 10}, {"deposit charge", "PerfStubs", 10}, {"push", "PerfStubs phase", 10}}
+	r, end := openMPI.measured(t, c, 2, []string{program})
+	require.Zero(t, end.code, end.stderr)
+	assert.Empty(t, tells(t, r, "PerfStubs", want...))
+	particles := reportedValue(t, r, "particles")
+	assert.Equal(t, [2]float64{1000.5, 1004.5}, [2]float64{particles.Min, particles.Max})
+	assert.Equal(t, []run.Metadata{{Name: "species", Value: "electrons", Ranks: 2, Same: true}}, r.Metadata)
+
+	other := adapted(t, "gcc", "mpicc.openmpi", "other_tools.c", "-shared", "-fPIC")
+	c.environment = []string{"LD_PRELOAD=" + other}
+	r, end = openMPI.measured(t, c, 2, []string{program})
+	assert.Empty(t, tells(t, r, "PerfStubs", want...))
+	assert.Equal(t, 2, strings.Count(end.stderr, "the other tool saw 5 timers\n"), end.stderr)
+}
+
+func TestPETSc(t *testing.T) {
+	t.Parallel()
+	const configured = "/usr/lib/petscdir/petsc3.18/x86_64-linux-gnu-real/lib/pkgconfig"
+	has(t, configured, "libpetsc-real-dev")
+	ask := exec.Command("pkg-config", "--cflags", "--libs", "PETSc")
+	ask.Env = append(os.Environ(), "PKG_CONFIG_PATH="+configured)
+	flags, err := ask.Output()
+	require.NoError(t, err)
+	program := adapted(t, "gcc", "mpicc.openmpi", "petsc.c", append([]string{"-Wno-unused-parameter"}, strings.Fields(string(flags))...)...)
+	c := command{directory: t.TempDir()}
+	bare := openMPI.bare(t, c, 2, program)
+	require.Zero(t, bare.code, bare.stderr)
+	want := []told{{"Assembly", "PETSc stage", 2}, {"FillRows", "PETSc event", 4}}
+	r, end := openMPI.measured(t, c, 2, []string{program})
+	assert.Equal(t, bare, result{end.code, end.stdout, bare.stderr})
+	assert.Subset(t, tells(t, r, "PETSc", want...), []string{"KSPSolve", "MatAssemblyEnd", "MatMult", "PCApply"})
+
+	// PETSc's own table comes out as ever, and ours as well.
+	r, end = openMPI.measured(t, c, 2, []string{program, "-log_view"})
+	require.Zero(t, end.code, end.stderr)
+	assert.Regexp(t, `(?m)^FillRows +2 `, end.stdout)
+	assert.Regexp(t, `(?m)^ 1: +Assembly:`, end.stdout)
+	tells(t, r, "PETSc", want...)
+}
+
+func TestOMPT(t *testing.T) {
+	t.Parallel()
+	program := adapted(t, "clang", "mpicc.openmpi", "openmp.c", "-fopenmp")
+	c := command{directory: t.TempDir()}
+	bare := openMPI.bare(t, c, 1, program, "50")
+	require.Equal(t, 3, bare.code, bare.stderr)
+	r, end := openMPI.measured(t, c, 1, []string{program, "50"})
+	assert.Equal(t, bare.code, end.code)
+	assert.Equal(t, bare.stdout, end.stdout)
+	assert.Empty(t, tells(t, r, "OpenMP", told{"OpenMP parallel", "OpenMP", 60}))
+	assert.Equal(t, 1, r.PerRank[0].Threads, "threads of a team have no records of their own")
+	require.NotNil(t, r.Team)
+	assert.Less(t, r.Team.LoadBalance(), 0.7)
+	assert.Greater(t, r.Team.Size(), 1.5)
+	assert.Contains(t, end.stderr, "\nOpenMP       hybrid ")
+	assert.Contains(t, end.stderr, "Threads of a parallel region wait for the one that works longest")
+	assert.Contains(t, end.stderr, "OpenMP parallel in uneven (openmp.c:")
+	var tasks *run.Team
+	r.Root().Walk(func(n *run.Node, _ int) bool {
+		if n.Function == "tasks" {
+			tasks = n.Children[0].Team
+		}
+		return true
+	})
+	require.NotNil(t, tasks)
+	assert.Greater(t, tasks.LoadBalance(), 0.6, "a task that is run at a barrier is work")
+
+	other := adapted(t, "gcc", "mpicc.openmpi", "other_tools.c", "-shared", "-fPIC")
+	c.environment = []string{"LD_PRELOAD=" + other}
+	r, end = openMPI.measured(t, c, 1, []string{program})
+	assert.Regexp(t, `the other tool saw \d\d+ parallel regions`, end.stderr)
+	assert.Nil(t, r.Team, "there can be one tool")
+}
+
+// GCC's runtime tells nobody of what it does.
+func TestOpenMPWithoutOMPT(t *testing.T) {
+	t.Parallel()
+	program := adapted(t, "gcc", "mpicc.openmpi", "openmp.c", "-fopenmp")
+	c := command{directory: t.TempDir()}
+	bare := openMPI.bare(t, c, 1, program)
+	r, end := openMPI.measured(t, c, 1, []string{program})
+	assert.Equal(t, bare.code, end.code)
+	assert.Equal(t, bare.stdout, end.stdout)
+	assert.Nil(t, r.Team)
+}
