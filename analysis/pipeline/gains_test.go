@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"marple/analysis/analysistest"
+	"marple/analysis/knowledge"
 	"marple/analysis/report"
 	"marple/analysis/run"
 )
@@ -22,7 +23,7 @@ func TestRecoveredRunsHaveGains(t *testing.T) {
 			r.Barrier(20, 21*ms-slow)
 		}
 	}))
-	r, problems, err := Recover(analysistest.In(directory), 0)
+	r, problems, err := Recover(analysistest.In(directory), 0, knowledge.Library{})
 	require.NoError(t, err)
 	require.Empty(t, problems)
 	require.NotEmpty(t, r.Findings)

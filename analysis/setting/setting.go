@@ -72,6 +72,8 @@ var Table = []Setting{
 		Doc: "keep the ranks' raw record files in the run directory"},
 	{Key: "families", Kind: Text, Value: "FILE",
 		Doc: "families of implementations to choose from when the program ends (see marple select --help)"},
+	{Key: "knowledge", Kind: Text, Value: "DIR",
+		Doc: "directory with models of your own, by which runs are recognized and diagnosed as by the built-in ones"},
 	{Key: "params", Kind: Pairs, Value: "NAME=NUMBER,...",
 		Doc: "parameters of this run, such as the size of the problem, for marple fit"},
 	{Key: "core", Kind: Text, Value: "FILE",

@@ -8,6 +8,7 @@ import (
 
 	"marple/analysis/analysistest"
 	"marple/analysis/diagnosis"
+	"marple/analysis/knowledge"
 	"marple/analysis/run"
 )
 
@@ -22,7 +23,7 @@ func uneven(n int) *run.Run {
 			r.Barrier(20, 21*ms-slow)
 		})
 	})
-	diagnosis.Conclude(r)
+	diagnosis.Conclude(r, knowledge.Library{})
 	return r
 }
 
@@ -90,7 +91,7 @@ func TestRangeOfAPart(t *testing.T) {
 			r.Barrier(20, (i+1)*ms-slow)
 		}
 	})
-	diagnosis.Conclude(r)
+	diagnosis.Conclude(r, knowledge.Library{})
 	r.Replay.Looked, r.Replay.Whole = 1, 2
 	Gains(r)
 	growing := r.Findings[0].Gain
