@@ -120,6 +120,7 @@ func (d *diagnose) diagnose(path string) (*run.Run, *diagnosis.Result, error) {
 	}
 	r.Findings = result.Findings
 	whatif.Gains(r)
+	result.Findings = r.Findings
 	return r, result, nil
 }
 
