@@ -14,7 +14,7 @@
 
 CC      ?= gcc
 CFLAGS  ?= -O2 -g
-VERSION ?= 0.1.0
+VERSION ?= 0.2.0
 WERROR  ?= -Werror
 WARN    := -Wall -Wextra $(WERROR) -Wno-format-truncation -Wno-unknown-warning-option
 BUILD   := build
