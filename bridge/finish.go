@@ -29,6 +29,7 @@ import (
 
 	"marple/analysis/files"
 	"marple/analysis/invocation"
+	"marple/analysis/knowledge"
 	"marple/analysis/names"
 	"marple/analysis/pipeline"
 	"marple/analysis/profile"
@@ -210,7 +211,7 @@ func keepInvocations(r *run.Run, directory files.Directory, f *C.struct_mrl_fini
 func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
 	directory := placed(f.directory)
 	path := directory.String()
-	r := pipeline.Conclude(merged, names.Guest)
+	r := pipeline.Conclude(merged, names.Guest, knowledge.Library{Directory: C.GoString(f.knowledge)})
 	keepInvocations(r, directory, f)
 	pipeline.Choose(r, C.GoString(f.families), path)
 	if path != "" {

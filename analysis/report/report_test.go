@@ -192,7 +192,7 @@ func TestWaitsOfManyKinds(t *testing.T) {
 	r := lateSender()
 	r.Waits.Ns = r.Core.Wall / 900
 	r.Waits.Patterns = []run.WaitPattern{{Pattern: "late-sender", Ns: r.Core.Wall / 1800, Share: 1. / 1800}, {Pattern: "wait-at-nxn", Ns: r.Core.Wall / 1800, Share: 1. / 1800}}
-	require.Contains(t, Full(r, ""), "\nWaiting      late sender 0.1 % of all time\n")
+	require.Contains(t, Full(r, ""), "\nWaiting      Late Sender 0.1 % of all time\n")
 }
 
 // What is known of a part of the run only is said so, and not cut.

@@ -604,7 +604,7 @@ func (w *writer) notSeen() {
 		notSeen = append(notSeen, n.Text)
 	}
 	if len(notSeen) == 0 {
-		notSeen = append(notSeen, "nothing that Marple knows of is missing")
+		notSeen = append(notSeen, "none known")
 	}
-	w.block("Not seen     ", "             ", strings.Join(notSeen, "; "))
+	w.block("Not measured: ", "             ", strings.Join(notSeen, "; "))
 }

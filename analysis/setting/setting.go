@@ -41,7 +41,7 @@ var Table = []Setting{
 	{Key: "enable", Kind: Choice, Preset: "on", Choices: []string{"off", "on"},
 		Doc: "measure at all; off leaves the program alone"},
 	{Key: "out", Kind: Text, Value: "DIR",
-		Doc: "run directory to create (preset: marple-<program>-<job or pid> here)"},
+		Doc: "run directory to create (default: marple-<program>-<job or pid> here)"},
 	{Key: "report", Kind: Choice, Preset: "stderr", Choices: []string{"stderr", "stdout", "none"},
 		Doc: "where rank 0 prints the report when the program ends"},
 	{Key: "full", Kind: Choice, Preset: "off", Choices: []string{"off", "on"},
@@ -59,7 +59,7 @@ var Table = []Setting{
 	{Key: "adapters", Kind: Text, Preset: "all", Value: "LIST",
 		Doc: "interfaces of libraries and runtimes to listen to: all, none, or some of kokkos,ompt,perfstubs,petsc"},
 	{Key: "papi", Kind: Text, Value: "FILE",
-		Doc: "PAPI library to count with (preset: the system's libpapi.so, if it is installed)"},
+		Doc: "PAPI library to count with (default: the system's libpapi.so, if it is installed)"},
 	{Key: "clock", Kind: Choice, Preset: "auto", Choices: []string{"auto", "tsc", "monotonic", "external"},
 		Doc: "clock to time with; external is a simulated MPI's own, which auto takes where there is one"},
 	{Key: "spill", Kind: Number, Preset: "256", Least: 0, Most: 1 << 20, Value: "MIB",
@@ -74,10 +74,12 @@ var Table = []Setting{
 		Doc: "keep the ranks' raw record files in the run directory"},
 	{Key: "families", Kind: Text, Value: "FILE",
 		Doc: "families of implementations to choose from when the program ends (see marple select --help)"},
+	{Key: "knowledge", Kind: Text, Value: "DIR",
+		Doc: "directory with models of your own, by which runs are recognized and diagnosed as by the built-in ones"},
 	{Key: "params", Kind: Pairs, Value: "NAME=NUMBER,...",
 		Doc: "parameters of this run, such as the size of the problem, for marple fit"},
 	{Key: "core", Kind: Text, Value: "FILE",
-		Doc: "analysis core to open (preset: libmarple-core.so beside libmarple.so)"},
+		Doc: "analysis core to open (default: libmarple-core.so beside libmarple.so)"},
 }
 
 // Lookup finds a setting by key.

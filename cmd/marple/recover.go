@@ -20,8 +20,13 @@ would have done. Of each rank it says how it ended. Records stay where they are,
 --clear says otherwise.`}
 	as := format(c, "text", "json")
 	wait := c.Flags().Duration("wait", 0, "wait so long for ranks that still run")
+	own := knowledgeFlag(c)
 	clear := c.Flags().Bool("clear", false, "remove the records when the run is stored, unless a rank still runs or a record could not be read")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
+		library, err := ownKnowledge(*own)
+		if err != nil {
+			return err
+		}
 		path, err := filepath.Abs(arguments[0])
 		if err != nil {
 			return err
@@ -30,7 +35,7 @@ would have done. Of each rank it says how it ended. Records stay where they are,
 		if err != nil {
 			return err
 		}
-		r, problems, err := pipeline.Recover(directory, *wait)
+		r, problems, err := pipeline.Recover(directory, *wait, library)
 		for _, problem := range problems {
 			fmt.Fprintf(c.ErrOrStderr(), "marple: %v\n", problem)
 		}

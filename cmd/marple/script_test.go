@@ -16,6 +16,7 @@ import (
 
 	"marple/analysis/analysistest"
 	"marple/analysis/diagnosis"
+	"marple/analysis/knowledge"
 	"marple/analysis/report"
 	"marple/analysis/run"
 	"marple/analysis/selection"
@@ -81,7 +82,7 @@ func storeRun(directory string) error {
 			r.Recv(31, (r.Rank+3)%4, 1000, ms)
 		})
 	})
-	diagnosis.Conclude(r)
+	diagnosis.Conclude(r, knowledge.Library{})
 	return r.Write(analysistest.In(directory), report.Full(r, directory))
 }
 

@@ -22,7 +22,7 @@ func oneRun(c *cobra.Command, arguments []string) error {
 	return nil
 }
 
-// format adds --format; the first choice is the preset.
+// format adds --format; the first choice is the default.
 func format(c *cobra.Command, choices ...string) *string {
 	value := c.Flags().String("format", choices[0], "output: "+strings.Join(choices, ", "))
 	complete(c, "format", choices)

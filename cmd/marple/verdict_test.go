@@ -13,6 +13,7 @@ import (
 
 	"marple/analysis/analysistest"
 	"marple/analysis/diagnosis"
+	"marple/analysis/knowledge"
 	"marple/analysis/page"
 	"marple/analysis/record"
 	"marple/analysis/report"
@@ -58,7 +59,7 @@ func TestOneVerdict(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := analysistest.RunWithWaits(c.ranks, c.cores, c.script)
-			diagnosis.Conclude(r)
+			diagnosis.Conclude(r, knowledge.Library{})
 			directory := filepath.Join(t.TempDir(), "run")
 			require.NoError(t, os.Mkdir(directory, 0o777))
 			require.NoError(t, r.Write(analysistest.In(directory), report.Full(r, directory)))

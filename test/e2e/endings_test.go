@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"marple/analysis/files"
+	"marple/analysis/knowledge"
 	"marple/analysis/pipeline"
 	"marple/analysis/record"
 	"marple/analysis/report"
@@ -217,7 +218,7 @@ func (m *library) hung(t testing.TB, n int, ready func(r *run.Run) bool, program
 	require.Eventually(t, func() bool {
 		d, err := files.In(directory)
 		if err == nil {
-			r, _, err = pipeline.Recover(d, 0)
+			r, _, err = pipeline.Recover(d, 0, knowledge.Library{})
 		}
 		return err == nil && ready(r)
 	}, patience, 100*time.Millisecond)
