@@ -23,7 +23,7 @@ type coder struct {
 
 var errDamaged = errors.New("damaged profile")
 
-const formatVersion = 8
+const formatVersion = 9
 
 // Encode gives the profile as bytes for another rank.
 func Encode(p *Profile) []byte {
@@ -210,7 +210,8 @@ func total(c *coder, t *Total) {
 	number(c, &t.Threads)
 	number(c, &t.Cores)
 	for _, x := range []*uint64{&t.Wall, &t.Useful, &t.MPI, &t.OffCore, &t.Waited, &t.Blocked, &t.Paused, &t.Own, &t.Init,
-		&t.OtherMPI, &t.Others, &t.Calls, &t.Invocations, &t.Sent, &t.SentBytes, &t.Received, &t.ReceivedBytes, &t.Longest} {
+		&t.OtherMPI, &t.Others, &t.Calls, &t.Invocations, &t.Sent, &t.SentBytes, &t.Received, &t.ReceivedBytes, &t.Longest,
+		&t.SentSizes.Least, &t.SentSizes.Most, &t.ReceivedSizes.Least, &t.ReceivedSizes.Most} {
 		number(c, x)
 	}
 }
@@ -248,6 +249,8 @@ func peer(c *coder, p *Peer) {
 	for d := range p.Messages {
 		number(c, &p.Messages[d])
 		number(c, &p.Bytes[d])
+		number(c, &p.Sizes[d].Least)
+		number(c, &p.Sizes[d].Most)
 	}
 	number(c, &p.Onward)
 	number(c, &p.Back)

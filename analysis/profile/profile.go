@@ -92,11 +92,16 @@ type Total struct {
 	Others   uint64 // CPU time of other threads during Wall
 	Cores    uint64 // CPUs that the rank may use
 
-	Calls                   uint64 // MPI calls of all threads
-	Invocations             uint64 // of components, that have ended
-	Sent, SentBytes         uint64 // messages, point to point
-	Received, ReceivedBytes uint64
+	Calls                    uint64 // MPI calls of all threads
+	Invocations              uint64 // of components, that have ended
+	Sent, SentBytes          uint64 // messages, point to point
+	Received, ReceivedBytes  uint64
+	SentSizes, ReceivedSizes Sizes
 }
+
+// Sizes are the bytes of the smallest and the largest of several messages. Both are 0 where all are of a size, or it is not known,
+// as it is of those that were recorded: a profile of TAU's tells.
+type Sizes struct{ Least, Most uint64 }
 
 // Counter is what was counted, on some rank at least.
 type Counter struct {
@@ -138,6 +143,7 @@ type Peer struct {
 	Rank, To int32
 	Messages [4]uint64 // by event.Direction
 	Bytes    [4]uint64
+	Sizes    [4]Sizes
 	// Onward and Back are what the rank computed just before messages with the other that went the same way as the last
 	// one between them, and the other way, in ns; Turns is how often a message went the other way than the last one. As far as its log goes.
 	Onward, Back uint64

@@ -134,7 +134,8 @@ func (b *builder) balance(r *Run) {
 		r.Core.Add(one)
 		r.PerRank = append(r.PerRank, RankBalance{Rank: int(t.Rank), Host: hosts[t.Host], Ended: endings[t.State],
 			Abort: int(t.Abort), Threads: int(t.Threads), Balance: one, Longest: t.Longest, InitNs: t.Init, OtherMPI: t.OtherMPI, OtherCPU: t.Others, Cores: int(t.Cores), Calls: t.Calls,
-			Sent: t.Sent, SentBytes: t.SentBytes, Received: t.Received, ReceivedBytes: t.ReceivedBytes})
+			Sent: t.Sent, SentBytes: t.SentBytes, Received: t.Received, ReceivedBytes: t.ReceivedBytes,
+			MessageSizes: newMessageSizes(t.SentSizes, t.ReceivedSizes)})
 	}
 	r.Efficiency = Efficiencies(r.PerRank)
 	for _, t := range b.p.Totals {
@@ -562,7 +563,8 @@ func (b *builder) peers(r *Run) {
 func newPeer(p profile.Peer) Peer {
 	return Peer{int(p.Rank), int(p.To),
 		p.Messages[record.Sent], p.Bytes[record.Sent], p.Messages[record.Received], p.Bytes[record.Received],
-		p.Messages[record.Put], p.Bytes[record.Put], p.Messages[record.Got], p.Bytes[record.Got], p.Onward, p.Back, p.Turns}
+		p.Messages[record.Put], p.Bytes[record.Put], p.Messages[record.Got], p.Bytes[record.Got], p.Onward, p.Back, p.Turns,
+		newMessageSizes(p.Sizes[record.Sent], p.Sizes[record.Received])}
 }
 
 func byRanks(x, y Peer) int { return cmp.Or(cmp.Compare(x.Rank, y.Rank), cmp.Compare(x.To, y.To)) }

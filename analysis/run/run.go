@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"marple/analysis/callgraph"
+	"marple/analysis/profile"
 	"marple/analysis/stat"
 	"marple/analysis/waitstate"
 )
@@ -129,6 +130,19 @@ type RankBalance struct {
 	SentBytes     uint64 `json:"bytes_sent"`
 	Received      uint64 `json:"messages_received"`
 	ReceivedBytes uint64 `json:"bytes_received"`
+	MessageSizes
+}
+
+// MessageSizes are the bytes of the smallest and the largest message, where a profile of TAU's tells and they differ.
+type MessageSizes struct {
+	SentLeast     uint64 `json:"least_sent,omitempty"`
+	SentMost      uint64 `json:"most_sent,omitempty"`
+	ReceivedLeast uint64 `json:"least_received,omitempty"`
+	ReceivedMost  uint64 `json:"most_received,omitempty"`
+}
+
+func newMessageSizes(sent, received profile.Sizes) MessageSizes {
+	return MessageSizes{sent.Least, sent.Most, received.Least, received.Most}
 }
 
 // LongestInterruption is the longest that Marple has caused on any rank between MPI_Init and MPI_Finalize, ns.
@@ -406,6 +420,7 @@ type Peer struct {
 	OnwardNs uint64 `json:"onward_ns,omitempty"`
 	BackNs   uint64 `json:"back_ns,omitempty"`
 	Turns    uint64 `json:"turns,omitempty"`
+	MessageSizes
 }
 
 // Module is an executable or library that call paths lead through.

@@ -266,17 +266,21 @@ func nonzero(x uint64) string {
 	return fmt.Sprint(x)
 }
 
-// events are the messages of a rank, whose sizes all count as the mean; and in the first file what all ranks
+// events are the messages of a rank, whose sizes all count as the mean where no others are known; and in the first file what all ranks
 // together reported.
 func (w *writer) events(b *run.RankBalance) (list []Event) {
-	add := func(name string, n, bytes uint64) {
+	add := func(name string, n, bytes, least, most uint64) {
 		if n > 0 {
 			mean := float64(bytes) / float64(n)
-			list = append(list, Event{name, float64(n), mean, mean, mean, float64(n) * mean * mean})
+			e := Event{name, float64(n), mean, mean, mean, float64(n) * mean * mean}
+			if least < most {
+				e.Min, e.Max = float64(least), float64(most)
+			}
+			list = append(list, e)
 		}
 	}
-	add(sentToAll, b.Sent, b.SentBytes)
-	add(receivedFromAll, b.Received, b.ReceivedBytes)
+	add(sentToAll, b.Sent, b.SentBytes, b.SentLeast, b.SentMost)
+	add(receivedFromAll, b.Received, b.ReceivedBytes, b.ReceivedLeast, b.ReceivedMost)
 	if b == &w.r.PerRank[0] {
 		for _, a := range w.r.AtomicEvents {
 			v, n := a.Values, float64(a.Values.N)
@@ -287,9 +291,10 @@ func (w *writer) events(b *run.RankBalance) (list []Event) {
 		if p.Rank != b.Rank {
 			continue
 		}
-		for d, x := range [4][2]uint64{record.Sent: {p.Sent, p.SentBytes}, record.Received: {p.Received, p.ReceivedBytes},
-			record.Put: {p.Puts, p.PutBytes}, record.Got: {p.Gets, p.GetBytes}} {
-			add(directions[d]+fmt.Sprint(p.To), x[0], x[1])
+		for d, x := range [4][4]uint64{record.Sent: {p.Sent, p.SentBytes, p.SentLeast, p.SentMost},
+			record.Received: {p.Received, p.ReceivedBytes, p.ReceivedLeast, p.ReceivedMost},
+			record.Put:      {p.Puts, p.PutBytes}, record.Got: {p.Gets, p.GetBytes}} {
+			add(directions[d]+fmt.Sprint(p.To), x[0], x[1], x[2], x[3])
 		}
 	}
 	return list

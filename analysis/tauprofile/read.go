@@ -383,6 +383,14 @@ func (e *Event) reals(rank int32) stat.Reals {
 	return stat.Reals{N: n, Sum: float64(n) * e.Mean, Squares: e.SumSquares, Min: e.Min, Max: e.Max, MinRank: rank, MaxRank: rank}
 }
 
+// sizes are the least and the most value, if they differ.
+func (e *Event) sizes() (s profile.Sizes) {
+	if e.Min < e.Max {
+		s = profile.Sizes{Least: count(e.Min), Most: count(e.Max)}
+	}
+	return s
+}
+
 // messages takes counts and bytes of messages from atomic events, and the others as they are.
 func (r *reader) messages(p *profile.Profile, t *profile.Total, f *File) {
 	peers := map[int32]*profile.Peer{}
@@ -398,9 +406,9 @@ func (r *reader) messages(p *profile.Profile, t *profile.Total, f *File) {
 		}
 		switch e.Name {
 		case sentToAll:
-			t.Sent, t.SentBytes = count(e.N), sum
+			t.Sent, t.SentBytes, t.SentSizes = count(e.N), sum, e.sizes()
 		case receivedFromAll:
-			t.Received, t.ReceivedBytes = count(e.N), sum
+			t.Received, t.ReceivedBytes, t.ReceivedSizes = count(e.N), sum, e.sizes()
 		}
 		for d, prefix := range directions {
 			rest, ok := strings.CutPrefix(e.Name, prefix)
@@ -415,6 +423,7 @@ func (r *reader) messages(p *profile.Profile, t *profile.Total, f *File) {
 			}
 			x.Messages[d] += count(e.N)
 			x.Bytes[d] += sum
+			x.Sizes[d] = e.sizes()
 			all[d].messages += count(e.N)
 			all[d].bytes += sum
 			r.events = true

@@ -34,6 +34,7 @@ func isXML(name string) bool {
 const (
 	mostXML     = 4 << 30 // bytes
 	mostDefined = 10_000_000
+	mostMetrics = 256
 )
 
 // definitions are what numbers stand for.
@@ -76,25 +77,33 @@ func parseSnapshots(name string, r io.Reader) (map[location][]*File, error) {
 		if errors.Is(err, io.EOF) {
 			return s.files, nil
 		}
-		if err == nil {
-			if start, ok := token.(xml.StartElement); ok {
-				err = s.element(start)
-			}
+		if err != nil {
+			return nil, s.broken(err)
 		}
-		var broken *xml.SyntaxError
-		switch {
-		case errors.As(err, &broken):
-			return nil, s.fail("%s", broken.Msg)
-		case errors.Is(err, errNumber):
-			return nil, s.fail("%v", err)
-		case err != nil:
-			return nil, err
+		if start, ok := token.(xml.StartElement); ok {
+			if err := s.element(start); err != nil {
+				return nil, err
+			}
 		}
 	}
 }
 
-// errNumber is what attributes that should be numbers give.
-var errNumber = strconv.ErrSyntax
+// broken says where the XML, or a number in it, is not what it should be.
+func (s *snapshot) broken(err error) error {
+	var syntax *xml.SyntaxError
+	if errors.As(err, &syntax) {
+		return s.fail("%.200s", syntax.Msg)
+	}
+	return s.fail("%.200s", err.Error())
+}
+
+// decode reads an element.
+func (s *snapshot) decode(to any, e xml.StartElement) error {
+	if err := s.d.DecodeElement(to, &e); err != nil {
+		return s.broken(err)
+	}
+	return nil
+}
 
 func (s *snapshot) element(e xml.StartElement) error {
 	switch e.Name.Local {
@@ -106,7 +115,9 @@ func (s *snapshot) element(e xml.StartElement) error {
 		return s.profile(e)
 	}
 	if strings.HasPrefix(e.Name.Local, "derived") || strings.HasSuffix(e.Name.Local, "_derivedprofile") {
-		return s.d.Skip() // means and extremes over threads
+		if err := s.d.Skip(); err != nil { // means and extremes over threads
+			return s.broken(err)
+		}
 	}
 	return nil
 }
@@ -131,7 +142,7 @@ func (s *snapshot) thread(e xml.StartElement) error {
 			Value string `xml:"value"`
 		} `xml:"metadata>attribute"`
 	}
-	if err := s.d.DecodeElement(&facts, &e); err != nil {
+	if err := s.decode(&facts, e); err != nil {
 		return err
 	}
 	id := attribute(e, "id")
@@ -153,7 +164,7 @@ func (s *snapshot) definitions(e xml.StartElement) error {
 		Timers  []named `xml:"event"`
 		Users   []named `xml:"userevent"`
 	}
-	if err := s.d.DecodeElement(&all, &e); err != nil {
+	if err := s.decode(&all, e); err != nil {
 		return err
 	}
 	thread := attribute(e, "thread")
@@ -206,7 +217,7 @@ func (s *snapshot) profile(e xml.StartElement) error {
 		} `xml:"interval_data"`
 		Atomics string `xml:"atomic_data"`
 	}
-	if err := s.d.DecodeElement(&p, &e); err != nil {
+	if err := s.decode(&p, e); err != nil {
 		return err
 	}
 	thread := attribute(e, "thread")
@@ -216,6 +227,9 @@ func (s *snapshot) profile(e xml.StartElement) error {
 	}
 	var files []*File
 	for _, number := range strings.Fields(p.Intervals.Metrics) {
+		if len(files) == mostMetrics {
+			return s.fail("more than %d metrics", mostMetrics)
+		}
 		id, err := strconv.Atoi(number)
 		metric, ok := lookup(s, thread, func(d *definitions) map[int]string { return d.metrics }, id)
 		if err != nil || !ok {

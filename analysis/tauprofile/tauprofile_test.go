@@ -225,7 +225,8 @@ func TestCallPathsThatWereCutOff(t *testing.T) {
  gap own code 2000 0
 `, shape(r))
 	assert.Equal(t, uint64(15_000_000), r.InitNs)
-	assert.Equal(t, []run.Peer{{Rank: 0, To: 1, Sent: 10, SentBytes: 20000}, {Rank: 1, To: 0, Sent: 10, SentBytes: 20000}}, r.Peers)
+	sizes := run.MessageSizes{SentLeast: 1000, SentMost: 4000}
+	assert.Equal(t, []run.Peer{{Rank: 0, To: 1, Sent: 10, SentBytes: 20000, MessageSizes: sizes}, {Rank: 1, To: 0, Sent: 10, SentBytes: 20000, MessageSizes: sizes}}, r.Peers)
 	findings := diagnosis.Find(r)
 	require.NotEmpty(t, findings)
 	assert.Equal(t, "imbalance", findings[0].ID)
@@ -375,4 +376,77 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+const oneSnapshot = `<?xml version="1.0"?><profile_xml>
+<thread id="0.0.0.0" node="0" context="0" thread="0"><metadata><attribute><name>Executable</name><value>a</value></attribute></metadata></thread>
+<definitions thread="*"><metric id="0"><name>TIME</name></metric><metric id="1"><name>CPU_TIME</name></metric>
+<event id="0"><name>main</name><group>TAU_USER</group></event><event id="1"><name>main =&gt; MPI_Send()</name><group>MPI|TAU_CALLPATH</group></event>
+<userevent id="0"><name>residual</name></userevent></definitions>
+<profile thread="0.0.0.0"><interval_data metrics="0 1">
+0 1 1 10 30 9 20
+1 2 0 20 20 11 11
+</interval_data><atomic_data>
+0 2 -5.5 -8.5 -7 102.5
+</atomic_data></profile></profile_xml>`
+
+// Broken snapshots are refused in one line, which names the file.
+func TestBrokenSnapshots(t *testing.T) {
+	_, err := parseSnapshots("f", strings.NewReader(oneSnapshot))
+	require.NoError(t, err)
+	for was, is := range map[string]string{
+		`<event id="0">`:                 `<event id="99999999999999999999">`,
+		`<metric id="0">`:                `<metric id="x">`,
+		`</interval_data>`:               ``,
+		`1 2 0 20 20 11 11`:              `1 2 0 20 20 11 1e999`,
+		`metrics="0 1"`:                  `metrics="` + strings.Repeat("0 ", 1000) + `"`,
+		`</atomic_data></profile></prof`: ``,
+		`node="0"`:                       `node="-1"`,
+		`</metadata>`:                    `&unknown;</metadata>`,
+	} {
+		require.Contains(t, oneSnapshot, was)
+		_, err := parseSnapshots("f", strings.NewReader(strings.Replace(oneSnapshot, was, is, 1)))
+		if assert.Error(t, err, is) {
+			assert.Regexp(t, `^f:\d+: [^\n]*$`, err.Error())
+			assert.Less(t, len(err.Error()), 300)
+		}
+	}
+}
+
+func FuzzSnapshot(f *testing.F) {
+	f.Add([]byte(oneSnapshot))
+	f.Add([]byte(oneSnapshot + "\x00" + oneSnapshot))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if _, err := parseSnapshots("f", bytes.NewReader(data)); err != nil {
+			if text := err.Error(); !strings.HasPrefix(text, "f:") || strings.Contains(text, "\n") || len(text) > 1000 {
+				t.Fatalf("%q", text)
+			}
+		}
+	})
+}
+
+// What TAU has counted of messages goes out as it came in.
+func TestMessageSizesComeBack(t *testing.T) {
+	const events = `"Message size sent to all nodes" 3 4000 8 1400 5880000
+"Message size sent to node 1" 3 4000 8 1400 5880000
+"Message size received from node 1" 2 64 64 64 8192
+`
+	in, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	require.NoError(t, os.Mkdir(out, 0o777))
+	for rank, events := range []string{events, ""} {
+		text := "1 templated_functions_MULTI_TIME\n# Name Calls Subrs Excl Incl ProfileCalls # <metadata></metadata>\n" +
+			"\".TAU application\" 1 0 5000 5000 0 GROUP=\"TAU_DEFAULT\"\n0 aggregates\n"
+		if events != "" {
+			text += "3 userevents\n# eventname numevents max min mean sumsqr\n" + events
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(in, fmt.Sprintf("profile.%d.0.0", rank)), []byte(text), 0o666))
+	}
+	r, err := Read(in)
+	require.NoError(t, err)
+	require.NoError(t, Write(r, out))
+	written, err := os.ReadFile(filepath.Join(out, "profile.0.0.0"))
+	require.NoError(t, err)
+	for _, line := range strings.Split(strings.TrimSpace(events), "\n") {
+		assert.Contains(t, string(written), line)
+	}
 }
