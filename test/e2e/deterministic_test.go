@@ -30,6 +30,7 @@ var mayDiffer = []struct{ of, field, why string }{
 	{"run", "core_time", "times"},
 	{"run", "findings", "about times"},
 	{"run", "may_be", "about times"},
+	{"run", "joint_gain", "about times"},
 	{"run", "models", "about times"},
 	{"run", "to_go_deeper", "about times"},
 	{"run", "conditions", "about times"},
