@@ -90,7 +90,9 @@ func TestDeadlocks(t *testing.T) {
 func TestUntimely(t *testing.T) {
 	with := func(ended string, code int) RankBalance { return RankBalance{Ended: ended, Abort: code} }
 	failing := RankBalance{Ended: "failed", Abort: 6, Error: "invalid rank"}
-	inside := func(rank int32, call string) Stuck { return Stuck{Rank: rank, Call: call, Site: "a.c:3 in f", Ended: true} }
+	inside := func(rank int32, call string) Stuck {
+		return Stuck{Rank: rank, Call: call, Site: "a.c:3 in f", Ended: true}
+	}
 	for _, c := range []struct {
 		name  string
 		ranks []RankBalance

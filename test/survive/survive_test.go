@@ -67,7 +67,7 @@ type subject struct {
 	name    string
 	source  string   // in programs/; empty: the first argument is a command
 	flags   []string // the compiler's
-	made    []string // what else is compiled, as "FILE: arguments of the compiler", in which @/ stands for programs/
+	made    []string // what else is compiled, as "FILE: arguments of the compiler", in which @/ stands for programs/, @build/ for build/
 	args    []string // of the program; in these and in before ./ stands for where everything was made
 	ranks   int      // 0: 1
 	on      []*mpi   // nil: both
@@ -229,7 +229,7 @@ func (s subject) compile(t *testing.T, m *mpi, directory string) string {
 		need(t, compiler(source))
 		line := append([]string{"-g", "-O1", "-Wall", "-Wno-stringop-overflow", "-Wno-stringop-overread", "-o", filepath.Join(directory, out)}, arguments...)
 		for i := range line {
-			line[i] = strings.Replace(strings.Replace(line[i], "@/", programs+"/", 1), "./", directory+"/", 1)
+			line[i] = strings.Replace(strings.Replace(strings.Replace(line[i], "@/", programs+"/", 1), "@build/", build+"/", 1), "./", directory+"/", 1)
 		}
 		output, err := exec.Command(compiler(source), line...).CombinedOutput()
 		require.NoError(t, err, "%s %s\n%s", compiler(source), strings.Join(line, " "), output)

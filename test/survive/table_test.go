@@ -1,8 +1,20 @@
 package survive
 
+import "fmt"
+
 // limit starts what follows under a limit of the shell's.
 func limit(what string) []string {
 	return []string{"sh", "-c", "ulimit " + what + " && exec \"$@\"", "sh"}
+}
+
+var generated = []string{"-I", "@build/gen", "-Wno-deprecated-declarations", "-ldl"}
+
+func init() {
+	const parts = 8
+	for part := range parts {
+		subjects = append(subjects, subject{name: fmt.Sprintf("wrong arguments of every function, part %d of %d", part+1, parts), source: "arguments.c", alone: true,
+			on: []*mpi{openMPI}, flags: generated, args: []string{"erroneous", fmt.Sprint(part), fmt.Sprint(parts)}})
+	}
 }
 
 var subjects = []subject{
@@ -32,6 +44,10 @@ var subjects = []subject{
 	// Arguments.
 	{name: "arguments that are null, or may be undefined", source: "probes.c", alone: true, brief: true,
 		flags: []string{"-Wno-nonnull", "-Wno-unused-value"}},
+
+	// Every function of the table. Open MPI dies of many of the arguments, and begins slowly again.
+	{name: "wrong arguments of every function", source: "arguments.c", alone: true, brief: true, on: []*mpi{mpich}, flags: generated, args: []string{"erroneous"}},
+	{name: "arguments that are ignored, of every function", source: "arguments.c", ranks: 3, brief: true, flags: generated, args: []string{"ignored"}},
 
 	// Ends.
 	{name: "MPI_Abort beside eight busy threads", source: "busy.c", flags: []string{"-pthread"}, brief: true},
