@@ -73,6 +73,7 @@ type subject struct {
 	on      []*mpi   // nil: both
 	before  []string // between the launcher and the program, or marple
 	exec    []string // flags of marple exec
+	inside  []string // between marple and the program
 	env     []string
 	needs   []string                          // commands, without which a line is left out
 	brief   bool                              // in make test
@@ -259,7 +260,7 @@ func (s subject) survives(t *testing.T, m *mpi) {
 		}
 		return out
 	}
-	line = append(line, here(s.args)...)
+	line = slices.Concat(s.inside, line, here(s.args))
 	launch := append(slices.Clone(m.launch), "-n", fmt.Sprint(max(s.ranks, 1)))
 	if s.alone {
 		launch = nil
