@@ -337,3 +337,24 @@ func TestSurvive(t *testing.T) {
 		})
 	}
 }
+
+// A core that fails harms nobody: the program ends as it does bare, one line says so, and text and stack are kept.
+func TestCoreFails(t *testing.T) {
+	for _, m := range both {
+		t.Run(m.name, func(t *testing.T) {
+			need(t, m.cc, m.launch[0])
+			directory := t.TempDir()
+			s := subject{source: "fails.c", flags: []string{"-I", filepath.Join(top, "cshim")}}
+			program, to := s.compile(t, m, directory), filepath.Join(directory, "run")
+			measured := run(t, directory, nil, slices.Concat(m.launch, []string{"-n", "1", filepath.Join(build, "marple"), "exec", "--out", to, "--", program, to}))
+			require.Equal(t, "exit 3", measured.code, measured.err)
+			require.Contains(t, measured.out, "says done")
+			require.NotContains(t, measured.err, "goroutine ")
+			require.Equal(t, 1, strings.Count(measured.err, "marple: the core failed, see raw/rank-000000.mrl.panic"), measured.err)
+			stack, err := os.ReadFile(filepath.Join(to, "raw", "rank-000000.mrl.panic"))
+			require.NoError(t, err)
+			require.Contains(t, string(stack), "runtime error: ")
+			require.Contains(t, string(stack), "goroutine ")
+		})
+	}
+}
