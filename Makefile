@@ -43,7 +43,7 @@ $(GEN)/settings.gen.h: $(wildcard analysis/setting/*.go cshim/gen/*.go) | $(GEN)
 	@mkdir -p $(GEN)
 	@go run ./cshim/gen $@
 
-$(GEN)/functions.gen.h $(GEN_C) &: pmpi/functions.txt $(wildcard pmpi/gen/*.go) | $(GEN)/tools
+$(GEN)/functions.gen.h $(GEN)/arguments.gen.h $(GEN_C) &: pmpi/functions.txt $(wildcard pmpi/gen/*.go) | $(GEN)/tools
 	@mkdir -p $(GEN)
 	@go run ./pmpi/gen pmpi/functions.txt $(GEN)
 

@@ -69,7 +69,7 @@ func (m mpi) Receive(from int) ([]byte, error) {
 //export marple_core_gather
 func marple_core_gather(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C.int) {
 	guarded()
-	defer guard(&result)
+	defer guard(handle, &result)
 	ending()
 	s := find(handle)
 	if s == nil || f == nil || f.base == nil || f.size < record.TablesSize {
@@ -121,7 +121,7 @@ func explain(f *C.struct_mrl_finish, text string) {
 //export marple_core_replay
 func marple_core_replay(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C.int) {
 	guarded()
-	defer guard(&result)
+	defer guard(handle, &result)
 	s := find(handle)
 	if s == nil || s.budget == nil || f == nil || f.transport == nil || f.base == nil || f.size < record.TablesSize {
 		return C.MRL_CORE_BROKEN
@@ -171,7 +171,7 @@ func (s *session) endLogs(keep bool) {
 //export marple_core_conclude
 func marple_core_conclude(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C.int) {
 	guarded()
-	defer guard(&result)
+	defer guard(handle, &result)
 	s := find(handle)
 	if s == nil || s.merged == nil || f == nil {
 		return C.MRL_CORE_BROKEN

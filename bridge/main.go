@@ -16,6 +16,7 @@ package main
 import "C"
 
 import (
+	"fmt"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -90,10 +91,27 @@ func find(handle unsafe.Pointer) *session {
 // guarded makes a fault in memory that is not Go's, such as a mapped file on a full disk, a panic too.
 func guarded() { debug.SetPanicOnFault(true) }
 
-// guard turns a panic into an answer.
-func guard(result *C.int) {
-	if recover() != nil {
+// guard turns a panic into an answer, and keeps what it says beside the record file.
+func guard(handle unsafe.Pointer, result *C.int) {
+	if text := recover(); text != nil {
 		*result = C.MRL_CORE_BROKEN
+		find(handle).remember(text)
+	}
+}
+
+// mostOfPanic is how much of a panic's text and stack is kept, bytes.
+const mostOfPanic = 64 << 10
+
+// remember keeps a panic; that it fails, too, changes nothing.
+func (s *session) remember(text any) {
+	defer func() { recover() }()
+	if s == nil || s.record.None() {
+		return
+	}
+	said := fmt.Appendf(nil, "%v\n\n%s", text, debug.Stack())
+	if file, err := s.record.Beside(C.MRL_CORE_PANIC).Open(os.O_WRONLY | os.O_CREATE | os.O_EXCL); err == nil { // the first one is the cause
+		_, _ = file.Write(said[:min(len(said), mostOfPanic)])
+		_ = file.Close()
 	}
 }
 
@@ -116,7 +134,7 @@ func marple_core_open(version C.uint32_t, base unsafe.Pointer, size, logBytes C.
 //export marple_core_consume
 func marple_core_consume(handle unsafe.Pointer, index C.uint32_t, block unsafe.Pointer, size C.uint64_t, spill *C.char) (result C.int) {
 	guarded()
-	defer guard(&result)
+	defer guard(handle, &result)
 	s := find(handle)
 	if s == nil || block == nil || size < record.ThreadSpan || int(index) >= len(s.consumer) {
 		return C.MRL_CORE_BROKEN

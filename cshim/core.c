@@ -19,6 +19,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <fenv.h>
 #include <pthread.h>
 #include <signal.h>
@@ -404,6 +405,17 @@ static void more_entries(struct mrl_thread *t)
         t->entries_full = 1;
 }
 
+/* Says that it did, and where the stack is kept. */
+static MRL_COLD void has_failed(void)
+{
+    char name[sizeof mrl.file + sizeof MRL_CORE_PANIC];
+    snprintf(name, sizeof name, "%s" MRL_CORE_PANIC, mrl.file);
+    int fd = mrl.in_file ? mrl_raw_open(name, O_RDONLY) : -1;
+    snprintf(core.why, sizeof core.why, fd < 0 ? "the core failed" : "the core failed, see raw/%s", name);
+    if (fd >= 0)
+        close(fd);
+}
+
 /* Aggregates what the thread has spilled, then what its ring holds. */
 static __attribute__((noinline)) bool consume(struct mrl_thread *t)
 {
@@ -425,7 +437,7 @@ static __attribute__((noinline)) bool consume(struct mrl_thread *t)
         more_entries(t);
     }
     if (result == MRL_CORE_BROKEN && atomic_exchange(&core.state, UNAVAILABLE) == READY)
-        snprintf(core.why, sizeof core.why, "the core failed");
+        has_failed();
     if (result != MRL_CORE_DONE)
         return false;
     if (in_file)
@@ -477,6 +489,8 @@ static int finish(mrl_core_finish_fn **step, struct mrl_finish *f)
     call_with_stack(take_step, &finishing);
     if (f->why[0])
         snprintf(core.why, sizeof core.why, "%s", f->why);
+    else if (finishing.result == MRL_CORE_BROKEN)
+        has_failed();
     return finishing.result;
 }
 

@@ -50,6 +50,7 @@ struct mrl_finish {
     char why[256];                                  /* out: why a step gives up, or empty */
 };
 
+#define MRL_CORE_PANIC ".panic" /* what the name of the record file goes on with in that of a file: text and stack of the core's failure */
 #define MRL_CORE_OPEN "marple_core_open"
 #define MRL_CORE_CONSUME "marple_core_consume"
 #define MRL_CORE_GATHER "marple_core_gather"     /* merges over ranks */

@@ -229,7 +229,7 @@ void mrl_concluding(const struct mrl_teller *who)
 }
 
 /* The application is ending by itself, not through MPI_Finalize. */
-static void end_here(enum mrl_state how, int code)
+static void end_here(enum mrl_state how, int code, const char *error)
 {
     if (!mrl.started || mrl.stopped || (!mrl.confined && getpid() != mrl.pid))
         return;
@@ -238,6 +238,11 @@ static void end_here(enum mrl_state how, int code)
     mrl.stopped = true;
     struct mrl_header *h = mrl.header;
     h->abort_code = code;
+    const struct mrl_thread *t = mrl_self;
+    if (t && t->inside && mrl_stack() < t->inside)
+        h->ended_by = t->index + 1u;
+    for (size_t i = 0; i < sizeof h->error - 1 && error[i]; i++)
+        h->error[i] = error[i];
     h->last = mrl_instant_now();
     h->state = how;
     if (!mrl.confined)
@@ -247,13 +252,19 @@ static void end_here(enum mrl_state how, int code)
 
 void mrl_aborts(int code)
 {
-    end_here(MRL_ABORTED, code);
+    end_here(MRL_ABORTED, code, "");
+}
+
+/* The MPI library is about to do the same, of its own accord. */
+void mrl_fails(int class, const char *error)
+{
+    end_here(MRL_FATAL, class, error);
 }
 
 /* After the application's own handlers (atexit, destructors of C++), one of which may yet call MPI_Finalize. */
 __attribute__((destructor)) static void exits(void)
 {
-    end_here(MRL_EXITED, 0);
+    end_here(MRL_EXITED, 0, "");
 }
 
 static bool header_of(int rank, struct mrl_header *out)
@@ -274,5 +285,5 @@ bool mrl_rank_gone(int rank)
     struct mrl_header *own = mrl.header, its;
     if (!mrl.in_file || mrl.confined || !header_of(rank, &its) || its.host != own->host || its.pid_space != own->pid_space)
         return false;
-    return its.state == MRL_EXITED || its.state == MRL_ABORTED || (kill((pid_t)its.pid, 0) && errno == ESRCH);
+    return its.state >= MRL_EXITED || (kill((pid_t)its.pid, 0) && errno == ESRCH);
 }

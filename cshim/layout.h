@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define MRL_MAGIC "MARPLE\r\n"
-#define MRL_VERSION 10u
+#define MRL_VERSION 11u
 
 /* What a call does. The order is that of analysis/record; values are written to disk. */
 enum mrl_op {
@@ -433,7 +433,7 @@ struct mrl_lost {
 #define MRL_COUNTERS 8u
 enum mrl_counter_source { MRL_NOWHERE, MRL_PAPI, MRL_PERF_EVENT, MRL_ACCOUNTED, MRL_HOST /* that Marple is a plugin of */ };
 
-enum mrl_state { MRL_RUNNING, MRL_FINALIZED, MRL_EXITED, MRL_ABORTED };
+enum mrl_state { MRL_RUNNING, MRL_FINALIZED, MRL_EXITED, MRL_ABORTED, MRL_FATAL /* an error met MPI_ERRORS_ARE_FATAL */ };
 #define MRL_CODE_UNKNOWN INT32_MIN /* of MPI_Abort */
 enum mrl_clock_kind { MRL_CLOCK_TSC, MRL_CLOCK_MONOTONIC, MRL_CLOCK_EXTERNAL };
 
@@ -470,7 +470,7 @@ struct mrl_header {
     uint32_t pid;
     int32_t rank, ranks; /* in MPI_COMM_WORLD */
     uint32_t state;
-    int32_t abort_code;
+    int32_t abort_code; /* of MPI_Abort; where an error was fatal, its class, or 0 */
     uint32_t clock_kind;
     uint64_t host;          /* hash of host name and boot id */
     uint64_t pid_space;     /* where pid means something: inode of the process id namespace */
@@ -503,6 +503,8 @@ struct mrl_header {
     _Atomic uint64_t threads_unsampled;
     uint64_t samples_ended; /* 1: early, because the program had a use for the signal */
     uint64_t unmerged;      /* records that MPI_Finalize did not merge; rank 0's */
+    uint64_t ended_by;      /* index of the thread that ended the process from inside an MPI call, plus 1; 0: none did */
+    char error[128];        /* what the library says of the error that was fatal */
 };
 
 #define MRL_HEADER_SIZE 4096u

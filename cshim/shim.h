@@ -197,6 +197,7 @@ bool mrl_conclude(void);
 
 /* ending.c */
 void mrl_aborts(int code);
+void mrl_fails(int class, const char *error);
 void mrl_settle(const char *wait); /* has somebody report from the files, waiting a little for others to end */
 bool mrl_rank_gone(int rank);
 struct mrl_teller {

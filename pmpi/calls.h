@@ -97,6 +97,13 @@ MRL_INLINE int64_t mrl_status_bytes(mrl_word status, bool *cancelled)
     return mrl_status_ask(status, cancelled);
 }
 
+/* Of an operation on a file: ROMIO lets a program give it no status at all. */
+MRL_INLINE int64_t mrl_moved(mrl_word status)
+{
+    bool cancelled;
+    return status ? mrl_status_bytes(status, &cancelled) : 0;
+}
+
 /* One of an array of statuses; 0 if the application ignores them and there was no room for ours. */
 MRL_INLINE mrl_word mrl_status_of(mrl_word statuses, int64_t i)
 {

@@ -40,6 +40,7 @@ static bool prepare(void)
     if (wanted) {
         mrl_clock_choose();
         mrl_stacked();
+        mrl_fatal_begin();
     }
     return wanted;
 }
@@ -54,6 +55,7 @@ void mrl_describe(uint64_t init_ticks, int provided)
     for (uint32_t i = 0; i < 4; i++)
         if (provided == mrl_abi.threads[i])
             h->thread_level = i;
+    mrl_function_named(MRL_FN_MPI_Abort); /* which a signal's handler may call */
 }
 
 /* All ranks have left MPI_Init: agree on a directory and begin. */
@@ -226,9 +228,18 @@ MRL_EXPORT int MPI_Finalize(void)
     return rc;
 }
 
+/* A thread without records is not given any now: this may be a signal's handler. */
+static void aborts(struct mrl_caller caller, int code)
+{
+    struct mrl_thread *t = mrl_self ? mrl_enter() : NULL;
+    if (t)
+        mrl_calling(t, MRL_FN_MPI_Abort, caller, mrl_now(), MRL_NO_PEER, 0);
+    mrl_aborts(code);
+}
+
 MRL_EXPORT int MPI_Abort(mrl_word comm, mrl_word code)
 {
-    mrl_aborts((int)code);
+    aborts(MRL_CALLER, (int)code);
     return ((int (*)(mrl_word, mrl_word))mrl_next(MRL_FN_MPI_Abort))(comm, code);
 }
 
@@ -282,9 +293,9 @@ static void fortran_finalize(enum mrl_binding binding, struct mrl_caller caller,
     after_finalize(gathered);
 }
 
-static void fortran_abort(enum mrl_binding binding, int *comm, int *code, int *ierror)
+static void fortran_abort(enum mrl_binding binding, struct mrl_caller caller, int *comm, int *code, int *ierror)
 {
-    mrl_aborts(*code);
+    aborts(caller, *code);
     ((void (*)(int *, int *, int *))mrl_fortran_next(MRL_FN_MPI_Abort, binding))(comm, code, ierror);
 }
 
@@ -311,8 +322,8 @@ MRL_IN_FORTRAN(init_thread, INIT_THREAD, (int *required, int *provided, int *ier
            fortran_init_thread(MRL_F77, MRL_CALLER, required, provided, ierror),
            fortran_init_thread(MRL_F08, MRL_CALLER, required, provided, ierror))
 MRL_IN_FORTRAN(finalize, FINALIZE, (int *ierror), fortran_finalize(MRL_F77, MRL_CALLER, ierror), fortran_finalize(MRL_F08, MRL_CALLER, ierror))
-MRL_IN_FORTRAN(abort, ABORT, (int *comm, int *code, int *ierror), fortran_abort(MRL_F77, comm, code, ierror),
-           fortran_abort(MRL_F08, comm, code, ierror))
+MRL_IN_FORTRAN(abort, ABORT, (int *comm, int *code, int *ierror), fortran_abort(MRL_F77, MRL_CALLER, comm, code, ierror),
+           fortran_abort(MRL_F08, MRL_CALLER, comm, code, ierror))
 MRL_IN_FORTRAN(pcontrol, PCONTROL, (int *level), fortran_pcontrol(MRL_F77, level), fortran_pcontrol(MRL_F08, level))
 MRL_IN_FORTRAN(comm_set_name, COMM_SET_NAME, (int *comm, char *name, int *ierror, size_t length),
            fortran_set_name(MRL_F77, comm, name, ierror, length), fortran_set_name(MRL_F08, comm, name, ierror, length))

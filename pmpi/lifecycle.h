@@ -16,6 +16,9 @@ struct mrl_init mrl_before_init(struct mrl_caller caller);
 void mrl_begun_in(struct mrl_caller caller);
 void mrl_describe(uint64_t init_ticks, int provided);
 
+/* fatal.c: when the library is known. */
+void mrl_fatal_begin(void);
+
 /*
  * For a source of events that sees MPI's beginning and end by itself: when MPI is initialised; and before it is
  * finalised, in a call of MPI_Finalize that began at `start` (0: now). frames: the stack leads to the program.

@@ -73,6 +73,7 @@ static inline mrl_function *mrl_next(enum mrl_function_id f)
     X(Group_size, (mrl_word group, int *size))                                       \
     X(Topo_test, (mrl_word comm, int *kind))                                         \
     X(Error_class, (int code, int *found))                                           \
+    X(Error_string, (int code, char *text, int *length))                             \
     X(Cartdim_get, (mrl_word comm, int *dims))                                       \
     X(Graph_neighbors_count, (mrl_word comm, int rank, int *count))                  \
     X(Dist_graph_neighbors_count, (mrl_word comm, int *in, int *out, int *weighted)) \

@@ -96,6 +96,12 @@ static bool redirect_in(const struct link_map *map, ElfW(Sxword) at, ElfW(Sxword
     return done;
 }
 
+bool mrl_redirect(const struct link_map *object, const char *function, void *to)
+{
+    bool calls = redirect_in(object, DT_JMPREL, DT_PLTRELSZ, function, to), data = redirect_in(object, DT_RELA, DT_RELASZ, function, to);
+    return calls || data;
+}
+
 static bool redirect(enum mrl_function_id f, const struct link_map *tool)
 {
     const char *name = mrl_function_facts[f].name;
@@ -108,8 +114,7 @@ static bool redirect(enum mrl_function_id f, const struct link_map *tool)
         return false; /* the last: libmarple.so was linked, behind the MPI library */
     /* What comes next after us is now the MPI library itself: the tool would have gone there. */
     *(void **)&mrl_next_table[f] = real;
-    bool calls = redirect_in(tool, DT_JMPREL, DT_PLTRELSZ, pmpi, wrapper), data = redirect_in(tool, DT_RELA, DT_RELASZ, pmpi, wrapper);
-    if (calls || data)
+    if (mrl_redirect(tool, pmpi, wrapper))
         return true;
     mrl_next_table[f] = NULL;
     return false;

@@ -82,7 +82,7 @@ func FromProcess(p *record.Process) *Graph {
 // stuck are the calls that did not return, if the process did not end well.
 func (b *builder) stuck() (list []Stuck) {
 	for _, i := range b.p.Stuck() {
-		s := Stuck{Rank: b.rank, Thread: i.Thread, Main: i.Main, Name: i.Name, Peer: i.Peer, World: b.p.WorldRank(i.Comm, i.Peer), Flying: i.Flying > 0}
+		s := Stuck{Rank: b.rank, Thread: i.Thread, Main: i.Main, Name: i.Name, Peer: i.Peer, World: b.p.WorldRank(i.Comm, i.Peer), Flying: i.Flying > 0, Ended: i.Ended}
 		if i.Comm > 0 {
 			s.Comm = b.p.Comms()[i.Comm].ID
 		}

@@ -159,6 +159,7 @@ type Stuck struct {
 	World  int32  // the same in MPI_COMM_WORLD; -1: none, or not known
 	Comm   uint64 // id of the communicator; 0: none, or not known
 	Flying bool   // operations that it has started may be under way
+	Ended  bool   // the process has ended from within it
 }
 
 // Find gives the node with this ID, or nil.

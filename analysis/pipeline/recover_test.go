@@ -56,7 +56,7 @@ func TestRecover(t *testing.T) {
 		for _, rank := range r.PerRank {
 			assert.Equal(t, "vanished", rank.Ended)
 		}
-		assert.Contains(t, report.Full(r, directory), "Ranks 0, 1 and 2 vanished after the last event")
+		assert.Contains(t, report.Full(r, directory), "Marple: The run failed: ranks 0, 1 and 2 vanished after the last event")
 	}
 }
 

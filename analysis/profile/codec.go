@@ -23,7 +23,7 @@ type coder struct {
 
 var errDamaged = errors.New("damaged profile")
 
-const formatVersion = 9
+const formatVersion = 10
 
 // Encode gives the profile as bytes for another rank.
 func Encode(p *Profile) []byte {
@@ -207,6 +207,7 @@ func total(c *coder, t *Total) {
 	number(c, &t.PID)
 	number(c, &t.State)
 	signed(c, &t.Abort)
+	c.text(&t.Error)
 	number(c, &t.Threads)
 	number(c, &t.Cores)
 	for _, x := range []*uint64{&t.Wall, &t.Useful, &t.MPI, &t.OffCore, &t.Waited, &t.Blocked, &t.Paused, &t.Own, &t.Init,

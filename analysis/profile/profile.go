@@ -75,8 +75,9 @@ type Total struct {
 	Rank     int32
 	Host     uint64 // Host.ID
 	PID      uint32
-	State    uint8 // event.Running, ...
-	Abort    int32
+	State    uint8  // event.Running, ...
+	Abort    int32  // code of MPI_Abort; where an error was fatal, its class
+	Error    string // what the MPI library says of it
 	Threads  uint32
 	Wall     uint64 // from when all had left MPI_Init to when all had entered MPI_Finalize
 	Useful   uint64 // outside MPI, but for OffCore and Paused
@@ -206,7 +207,7 @@ func FromProcess(p *record.Process, logs Logs) *Profile {
 		Graph: *callgraph.FromProcess(p),
 	}
 	clock := callgraph.ClockOf(h)
-	total := Total{Rank: h.Rank, Host: h.Host, PID: h.PID, State: uint8(h.State), Abort: h.AbortCode, Init: clock.Ns(h.InitTicks),
+	total := Total{Rank: h.Rank, Host: h.Host, PID: h.PID, State: uint8(h.State), Abort: h.AbortCode, Error: text(h.Error[:]), Init: clock.Ns(h.InitTicks),
 		Others: h.OthersCPUNs, Cores: uint64(host.Cores())}
 	comms := newComms(p, clock)
 	for _, t := range p.Threads() {

@@ -266,6 +266,7 @@ const (
 	Finalized
 	Exited
 	Aborted
+	Fatal // in a call: an error met MPI_ERRORS_ARE_FATAL
 	Alive // known to run still; not in files
 )
 
@@ -314,12 +315,13 @@ type Header struct {
 	SampleHz                                                                  uint64
 	Samples, SamplesInside, SamplesLost                                       uint64
 	ThreadsUnsampled, SamplesEnded                                            uint64
-	Unmerged                                                                  uint64
+	Unmerged, EndedBy                                                         uint64
+	Error                                                                     [128]byte
 }
 
 const (
 	magic   = "MARPLE\r\n"
-	version = 10
+	version = 11
 
 	recordSize    = 32
 	stringsMax    = 1 << 20

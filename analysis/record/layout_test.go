@@ -36,7 +36,7 @@ func TestLayoutMatchesC(t *testing.T) {
 		"MRL_NODE_CUT": int(NodeCut), "MRL_NODE_FAMILIES": int(NodeFamilies), "MRL_NODE_ATOMIC": int(NodeAtomic), "MRL_NODE_METADATA": int(NodeMetadata), "MRL_ATOMIC": kindAtomic, "MRL_SAMPLED": kindSampled, "MRL_ELSEWHERE": flagElsewhere, "MRL_PLACES": placesMost,
 		"MRL_NODE_PLACE": int(NodePlace), "MRL_NODE_EXACTLY": int(NodeExactly), "MRL_NODE_GROUPS": int(NodeGroups),
 		"MRL_NODE_MPI": int(NodeMPI), "MRL_COMM_INTER": CommInter, "MRL_COMM_MEMBERS": CommMembers,
-		"MRL_ABORTED": Aborted, "MRL_CLOCK_EXTERNAL": ClockExternal, "MRL_ROOT": RootPeer, "MRL_CORE_BROKEN": int(Broken), "MRL_CORE_MORE_ENTRIES": int(MoreEntries),
+		"MRL_ABORTED": Aborted, "MRL_FATAL": Fatal, "MRL_CLOCK_EXTERNAL": ClockExternal, "MRL_ROOT": RootPeer, "MRL_CORE_BROKEN": int(Broken), "MRL_CORE_MORE_ENTRIES": int(MoreEntries),
 	}
 	structs := map[string]reflect.Type{
 		"mrl_header": reflect.TypeFor[Header](), "mrl_thread": reflect.TypeFor[thread](), "mrl_node": reflect.TypeFor[Node](),

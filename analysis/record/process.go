@@ -190,6 +190,7 @@ type Inside struct {
 	Peer   int32  // of a blocking message, or the root: rank in the communicator, or Any, ...
 	Comm   int    // index of the communicator; 0: not known, or none
 	Flying uint32 // operations that the thread had started and not seen complete
+	Ended  bool   // the process has ended from within it
 }
 
 // Stuck are the calls that threads of a process were in when it ended, other than through MPI_Finalize.
@@ -202,7 +203,7 @@ func (p *Process) Stuck() (list []Inside) {
 			continue
 		}
 		t := a.t
-		list = append(list, Inside{i, t.mainThread != 0, p.String(t.calling), t.calledFrom, t.called, t.callingPeer, p.commOf(t.callingComm), t.inFlight})
+		list = append(list, Inside{i, t.mainThread != 0, p.String(t.calling), t.calledFrom, t.called, t.callingPeer, p.commOf(t.callingComm), t.inFlight, uint64(i)+1 == p.Header().EndedBy})
 	}
 	return list
 }

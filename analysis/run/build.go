@@ -121,7 +121,7 @@ type builder struct {
 }
 
 var endings = map[uint8]string{record.Running: "vanished", record.Finalized: "finalized", record.Exited: "exited", record.Aborted: "aborted",
-	record.Alive: "running"}
+	record.Fatal: "failed", record.Alive: "running"}
 
 func (b *builder) balance(r *Run) {
 	hosts := map[uint64]string{}
@@ -133,7 +133,7 @@ func (b *builder) balance(r *Run) {
 			Blocked: t.Blocked, Paused: t.Paused, Own: t.Own}
 		r.Core.Add(one)
 		r.PerRank = append(r.PerRank, RankBalance{Rank: int(t.Rank), Host: hosts[t.Host], Ended: endings[t.State],
-			Abort: int(t.Abort), Threads: int(t.Threads), Balance: one, Longest: t.Longest, InitNs: t.Init, OtherMPI: t.OtherMPI, OtherCPU: t.Others, Cores: int(t.Cores), Calls: t.Calls,
+			Abort: int(t.Abort), Error: t.Error, Threads: int(t.Threads), Balance: one, Longest: t.Longest, InitNs: t.Init, OtherMPI: t.OtherMPI, OtherCPU: t.Others, Cores: int(t.Cores), Calls: t.Calls,
 			Sent: t.Sent, SentBytes: t.SentBytes, Received: t.Received, ReceivedBytes: t.ReceivedBytes,
 			MessageSizes: newMessageSizes(t.SentSizes, t.ReceivedSizes)})
 	}
@@ -597,10 +597,7 @@ func incomplete(p *profile.Profile) []Note {
 
 func conditions(r *Run) []Note {
 	list := []Note{}
-	if text, count := untimely(r.PerRank); count > 0 {
-		list = append(list, Note{"ended", text, count})
-	}
-	list = append(list, r.hang()...)
+	list = append(append(list, r.untimely()...), r.hang()...)
 	simulated := slices.Contains(r.Clocks, "external")
 	if simulated {
 		list = append(list, Note{"time-simulated", "times are those of a simulated MPI, not of this machine", 0})
@@ -667,37 +664,81 @@ func crowded(r *Run, coreless string) Note {
 		". Start no more threads (OMP_NUM_THREADS) than there are cores for each rank; shares below leave that time out", 0}
 }
 
-// untimely says of the ranks that did not get through MPI_Finalize how they ended.
-func untimely(ranks []RankBalance) (text string, count uint64) {
+// untimely says of the ranks that did not get through MPI_Finalize how they ended: those that have failed first, which
+// may have been why others ended; where there are none, those that are gone.
+func (r *Run) untimely() []Note {
 	by := map[string][]int{}
-	var order []string
-	for _, r := range ranks {
-		how := ""
-		switch r.Ended {
-		case "finalized":
-			continue
-		case "exited":
-			how = "exited without MPI_Finalize"
-		case "aborted":
-			if how = "called MPI_Abort"; r.Abort != codeUnknown {
-				how += fmt.Sprintf(" with code %d", r.Abort)
+	notes := []Note{}
+	for _, kind := range []struct{ id, ended string }{{failed, "failed"}, {failed, "aborted"}, {failed, "exited"}, {failed, "vanished"}, {"ended", "running"}} {
+		var order []string
+		for _, p := range r.PerRank {
+			if p.Ended != kind.ended {
+				continue
 			}
-		case "running":
-			how = "still ran when this was made"
-		default:
-			how = "vanished after the last event (killed, crashed or _exit)"
+			how := r.howEnded(p)
+			if by[how] == nil {
+				order = append(order, how)
+			}
+			by[how] = append(by[how], p.Rank)
 		}
-		if by[how] == nil {
-			order = append(order, how)
+		for i, how := range order {
+			if i == mostStuck {
+				break
+			}
+			text := words.Ranks(by[how]) + how
+			if len(notes) == 0 && kind.id == failed {
+				what := "The run failed: "
+				if how == exitedEarly {
+					what = "The run ended early: "
+				}
+				notes = append(notes, Note{failed, what + text, uint64(len(by[how]))})
+			} else {
+				notes = append(notes, Note{"ended", words.Sentence(text), uint64(len(by[how]))})
+			}
 		}
-		by[how] = append(by[how], r.Rank)
-		count++
 	}
-	parts := []string{}
-	for _, how := range order {
-		parts = append(parts, words.Sentence(words.Ranks(by[how]))+" "+how)
+	return notes
+}
+
+const exitedEarly = " exited without MPI_Finalize"
+
+// howEnded says how a rank ended, and in which call.
+func (r *Run) howEnded(p RankBalance) string {
+	in, call := "", ""
+	for _, s := range r.Stuck {
+		if s.Ended && int(s.Rank) == p.Rank {
+			if call, in = s.Call, " in "+s.Call; s.Site != "" {
+				in += " at " + s.Site
+			}
+		}
 	}
-	return strings.Join(parts, "; "), count
+	switch p.Ended {
+	case "failed":
+		if in == "" {
+			in = " in a call of MPI that is not recorded"
+		}
+		if p.Error != "" {
+			in += fmt.Sprintf(": %s (error class %d)", p.Error, p.Abort)
+		}
+		return in
+	case "aborted":
+		how := " called MPI_Abort"
+		if p.Abort != codeUnknown {
+			how += fmt.Sprintf(" with code %d", p.Abort)
+		}
+		if call == "MPI_Abort" {
+			return how + strings.TrimPrefix(in, " in MPI_Abort")
+		}
+		return how + in
+	case "exited":
+		if in != "" {
+			return " exited" + in + ", without MPI_Finalize"
+		}
+		return exitedEarly
+	case "running":
+		return " still ran when this was made"
+	}
+	return " vanished after the last event (killed, crashed or _exit)"
 }
 
 // callsBelowCut counts the MPI calls whose path has lost its outer part, for one reason or the other.

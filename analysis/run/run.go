@@ -116,9 +116,10 @@ type Balance struct {
 type RankBalance struct {
 	Rank    int    `json:"rank"`
 	Host    string `json:"host"`
-	Ended   string `json:"ended"` // finalized, exited, aborted, vanished (after its last event), or running when this was written
-	Abort   int    `json:"abort_code,omitempty"`
-	Threads int    `json:"threads"` // that called MPI or had regions
+	Ended   string `json:"ended"`                // finalized, exited, aborted, failed (of an error that MPI_ERRORS_ARE_FATAL met), vanished (after its last event), or running when this was written
+	Abort   int    `json:"abort_code,omitempty"` // of MPI_Abort; failed: the error's class
+	Error   string `json:"error,omitempty"`      // failed: what the MPI library says of the error
+	Threads int    `json:"threads"`              // that called MPI or had regions
 	Balance
 	Longest       uint64 `json:"longest_interruption_ns,omitempty"` // that Marple has caused, of any thread
 	InitNs        uint64 `json:"init_ns"`
@@ -370,7 +371,8 @@ type Stuck struct {
 	// have been under way.
 	Deadlock  bool   `json:"deadlock,omitempty"`
 	Uncertain bool   `json:"uncertain,omitempty"`
-	SinceNs   uint64 `json:"since_ns"` // after the beginning
+	SinceNs   uint64 `json:"since_ns"`        // after the beginning
+	Ended     bool   `json:"ended,omitempty"` // from within it the rank has ended
 }
 
 // Inlined is a function whose code the compiler has put into its caller's, and where it was called there.
@@ -443,12 +445,16 @@ func (n Note) OnCores() bool {
 }
 
 const (
+	failed          = "failed"
 	recordsMissing  = "records-missing"
 	recordsUnmerged = "records-unmerged"
 )
 
 // Incomplete tells whether it is about records that are missing, or were when ranks merged.
 func (n Note) Incomplete() bool { return n.ID == recordsMissing || n.ID == recordsUnmerged }
+
+// Failed tells whether it is about how the run ended other than through MPI_Finalize.
+func (n Note) Failed() bool { return n.ID == failed }
 
 // Hangs tells whether it is about ranks that wait for each other without end.
 func (n Note) Hangs() bool { return n.ID == deadlock }

@@ -41,8 +41,8 @@ func (b *builder) stuck(r *Run) []Stuck {
 	list := make([]Stuck, len(found))
 	calls := map[int]*hanging{}
 	for i, s := range found {
-		list[i] = Stuck{Rank: s.Rank, Thread: s.Thread, Call: s.Name, Site: b.stuckAt(s.Site), Peer: s.Peer, SinceNs: s.Ns, WaitedNs: max(r.WallNs, s.Ns) - s.Ns}
-		if s.Main {
+		list[i] = Stuck{Rank: s.Rank, Thread: s.Thread, Call: s.Name, Site: b.stuckAt(s.Site), Peer: s.Peer, SinceNs: s.Ns, WaitedNs: max(r.WallNs, s.Ns) - s.Ns, Ended: s.Ended}
+		if s.Main && !s.Ended {
 			calls[int(s.Rank)] = &hanging{s, &list[i], waitsOf(s.Name), b.members(s.Comm)}
 		}
 	}
@@ -124,7 +124,7 @@ func (h *hanging) serves(other *hanging) bool {
 func (b *builder) deadlocks(r *Run, calls map[int]*hanging) {
 	ended := map[int]bool{}
 	for _, p := range r.PerRank {
-		ended[p.Rank] = p.Ended == endings[record.Finalized] || p.Ended == endings[record.Exited] || p.Ended == endings[record.Aborted]
+		ended[p.Rank] = slices.Contains([]string{endings[record.Finalized], endings[record.Exited], endings[record.Aborted], endings[record.Fatal]}, p.Ended)
 	}
 	for _, h := range calls {
 		h.own.Deadlock = len(h.own.WaitsFor) > 0
@@ -205,7 +205,7 @@ func (r *Run) hang() (notes []Note) {
 			break
 		}
 	}
-	rest := slices.DeleteFunc(slices.Clone(r.Stuck), func(s Stuck) bool { return s.Deadlock && told[int(s.Rank)] })
+	rest := slices.DeleteFunc(slices.Clone(r.Stuck), func(s Stuck) bool { return s.Ended || s.Deadlock && told[int(s.Rank)] })
 	return append(notes, stuckIn(rest)...)
 }
 

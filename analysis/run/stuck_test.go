@@ -85,3 +85,47 @@ func TestDeadlocks(t *testing.T) {
 		})
 	}
 }
+
+// What is said first of a run that did not get through MPI_Finalize, and of the ranks that are no reason for it.
+func TestUntimely(t *testing.T) {
+	with := func(ended string, code int) RankBalance { return RankBalance{Ended: ended, Abort: code} }
+	failing := RankBalance{Ended: "failed", Abort: 6, Error: "invalid rank"}
+	inside := func(rank int32, call string) Stuck {
+		return Stuck{Rank: rank, Call: call, Site: "a.c:3 in f", Ended: true}
+	}
+	for _, c := range []struct {
+		name  string
+		ranks []RankBalance
+		stuck []Stuck
+		says  []string
+	}{
+		{"well", []RankBalance{with("finalized", 0), with("finalized", 0)}, nil, nil},
+		{"an error", []RankBalance{with("vanished", 0), failing}, []Stuck{{Call: "MPI_Recv"}, inside(1, "MPI_Send")},
+			[]string{"The run failed: rank 1 in MPI_Send at a.c:3 in f: invalid rank (error class 6)", "Rank 0 vanished after the last event (killed, crashed or _exit)"}},
+		{"an error elsewhere", []RankBalance{failing, failing}, nil,
+			[]string{"The run failed: ranks 0 and 1 in a call of MPI that is not recorded: invalid rank (error class 6)"}},
+		{"an error and MPI_Abort", []RankBalance{with("aborted", 7), failing}, []Stuck{inside(0, "MPI_Abort"), inside(1, "MPI_Send")},
+			[]string{"The run failed: rank 1 in MPI_Send at a.c:3 in f: invalid rank (error class 6)", "Rank 0 called MPI_Abort with code 7 at a.c:3 in f"}},
+		{"MPI_Abort", []RankBalance{with("running", 0), with("aborted", 7)}, []Stuck{inside(1, "MPI_Abort")},
+			[]string{"The run failed: rank 1 called MPI_Abort with code 7 at a.c:3 in f", "Rank 0 still ran when this was made"}},
+		{"MPI_Abort in a handler", []RankBalance{with("aborted", codeUnknown)}, []Stuck{inside(0, "MPI_Send")},
+			[]string{"The run failed: rank 0 called MPI_Abort in MPI_Send at a.c:3 in f"}},
+		{"exit", []RankBalance{with("exited", 0), with("exited", 0)}, nil, []string{"The run ended early: ranks 0 and 1 exited without MPI_Finalize"}},
+		{"exit in a call", []RankBalance{with("exited", 0)}, []Stuck{inside(0, "MPI_Send")},
+			[]string{"The run failed: rank 0 exited in MPI_Send at a.c:3 in f, without MPI_Finalize"}},
+		{"running", []RankBalance{with("running", 0)}, nil, []string{"Rank 0 still ran when this was made"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := &Run{PerRank: c.ranks, Stuck: c.stuck}
+			for i := range r.PerRank {
+				r.PerRank[i].Rank = i
+			}
+			var said []string
+			for i, n := range r.untimely() {
+				said = append(said, n.Text)
+				assert.Equal(t, i == 0 && c.name != "running", n.Failed())
+			}
+			assert.Equal(t, c.says, said)
+		})
+	}
+}

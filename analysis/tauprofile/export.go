@@ -238,7 +238,7 @@ func (w *writer) metadata(b *run.RankBalance) []Attribute {
 		{attributeProgram, r.Program}, {attributeHost, b.Host},
 		{attributeStarted, fmt.Sprint(r.Started.UnixMicro())},
 		{attributeRanks, fmt.Sprint(r.Ranks)}, {attributeCores, fmt.Sprint(cores)}, {attributeThreads, fmt.Sprint(b.Threads)},
-		{attributeEnded, b.Ended}, {attributeAbort, nonzero(uint64(b.Abort))}, {attributeClocks, strings.Join(r.Clocks, ",")},
+		{attributeEnded, b.Ended}, {attributeAbort, nonzero(uint64(b.Abort))}, {attributeError, b.Error}, {attributeClocks, strings.Join(r.Clocks, ",")},
 		{attributeLevel, r.ThreadLevel}, {attributeFamily, r.MPI.Family}, {attributeLibrary, r.MPI.Library},
 		{attributeParameter, strings.Join(parameters, ",")}, {attributeTimeBase, r.TimeBase()},
 	}

@@ -294,6 +294,7 @@ const (
 	attributeThreads   = "Marple Threads"
 	attributeEnded     = "Marple Ended"
 	attributeAbort     = "Marple Abort Code"
+	attributeError     = "Marple Error"
 	attributeClocks    = "Marple Clocks"
 	attributeLevel     = "MPI Thread Level"
 	attributeFamily    = "MPI Binary Interface"
@@ -342,6 +343,7 @@ func (r *reader) facts(p *profile.Profile, t *profile.Total, f *File) {
 	if r.own {
 		t.Threads = uint32(max(number(attributeThreads, mostNodes), 1))
 		t.Abort = int32(number(attributeAbort, math.MaxInt32))
+		t.Error = f.value(attributeError)
 		for state, how := range endings {
 			if how == f.value(attributeEnded) {
 				t.State = state
@@ -366,7 +368,7 @@ var (
 	levels  = [...]string{"single", "funneled", "serialized", "multiple"}
 	clocks  = [...]string{"tsc", "monotonic", "external"}
 	endings = map[uint8]string{record.Running: "vanished", record.Finalized: "finalized", record.Exited: "exited", record.Aborted: "aborted",
-		record.Alive: "running"}
+		record.Fatal: "failed", record.Alive: "running"}
 )
 
 // ofMessages tells the atomic events that count what messages and collective operations move.

@@ -43,12 +43,16 @@ would have done. Of each rank it says how it ended. Records stay where they are,
 			return err
 		}
 		pipeline.Choose(r, os.Getenv("MARPLE_FAMILIES"), path)
-		if err := r.Write(directory, report.Full(r, path)); err != nil {
-			fmt.Fprintf(c.ErrOrStderr(), "marple: the run cannot be kept: %v\n", err)
-		} else if *clear && len(problems) == 0 {
+		kept := r.Write(directory, report.Full(r, path))
+		if kept != nil {
+			fmt.Fprintf(c.ErrOrStderr(), "marple: the run cannot be kept: %v\n", kept)
+		}
+		// Ranks that are about to leave wait for the records to go, and their leaving may be what ends this process.
+		err = printRun(c.OutOrStdout(), r, path, *as, false)
+		if *clear && kept == nil && len(problems) == 0 {
 			_ = pipeline.Clear(directory, r) // what stays can be removed by hand
 		}
-		return printRun(c.OutOrStdout(), r, path, *as, false)
+		return err
 	}
 	return c
 }

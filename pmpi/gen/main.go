@@ -32,6 +32,7 @@ func main() {
 		"functions.gen.c": facts(table),
 		"wrappers.gen.c":  wrappers(table),
 		"fortran.gen.c":   fortranWrappers(table),
+		"arguments.gen.h": arguments(table),
 	} {
 		if err := os.WriteFile(filepath.Join(os.Args[2], name), []byte(text), 0o666); err != nil {
 			log.Fatal(err)

@@ -185,14 +185,14 @@ var shapes = map[string]shape{
 	"file_close": {op: "FILE_OTHER", before: "uint32_t on = mrl_map_get(&mrl_files, mrl_given_file(fh));",
 		after: "\n        c.comm = on;"},
 	"file_other": {op: "FILE_OTHER", after: "$onfile"},
-	"file_read":  {op: "FILE_READ", before: ours, after: onFile + "\n        bool cancelled;\n        c.in = mrl_status_bytes(status, &cancelled);"},
-	"file_write": {op: "FILE_WRITE", before: ours, after: onFile + "\n        bool cancelled;\n        c.out = mrl_status_bytes(status, &cancelled);"},
+	"file_read":  {op: "FILE_READ", before: ours, after: onFile + "\n        c.in = mrl_moved(status);"},
+	"file_write": {op: "FILE_WRITE", before: ours, after: onFile + "\n        c.out = mrl_moved(status);"},
 	"file_iread": {op: "FILE_READ", start: Immediate, after: onFile + follow("FILE", "0")},
 	"file_iwrite": {op: "FILE_WRITE", start: Immediate, after: onFile +
 		"\n        c.out = mrl_bytes(t, count, datatype, $wide);" + follow("OTHER", "0")},
 	"file_begin":     {op: "FILE_OTHER", start: Immediate, after: onFile},
-	"file_read_end":  {op: "FILE_READ", before: ours, after: onFile + "\n        bool cancelled;\n        c.in = mrl_status_bytes(status, &cancelled);"},
-	"file_write_end": {op: "FILE_WRITE", before: ours, after: onFile + "\n        bool cancelled;\n        c.out = mrl_status_bytes(status, &cancelled);"},
+	"file_read_end":  {op: "FILE_READ", before: ours, after: onFile + "\n        c.in = mrl_moved(status);"},
+	"file_write_end": {op: "FILE_WRITE", before: ours, after: onFile + "\n        c.out = mrl_moved(status);"},
 
 	"comm_create": {op: "COMM", after: "\n        c.comm = mrl_comm(t, comm);\n        mrl_comm_made(t, comm, mrl_handle_at(newcomm, 0), $bygroup);"},
 	"comm_idup": {op: "COMM", start: Immediate, after: "\n        c.comm = mrl_comm(t, comm);\n        c.tag = (int32_t)mrl_comm_ordinal(c.comm);" +

@@ -60,6 +60,7 @@ var endings = []struct {
 	{"return", "one", "exited", true},
 	{"handler", "one", "exited", true},
 	{"MPI_Abort", "one all", "aborted", true},
+	{"error", "one all", "failed", true},
 	{"_exit", "one all", "vanished", false},
 	{"SIGSEGV", "one", "vanished", false},
 	{"SIGFPE", "one", "vanished", false},
@@ -68,11 +69,47 @@ var endings = []struct {
 	{"SIGKILL", "one all", "vanished", false},
 }
 
+// firstLine is how the report of a run begins, of which rank 1, or both, ended otherwise than through MPI_Finalize; after
+// what is said of the ranks.
+var firstLine = map[string]string{
+	"finalized": "",
+	"exited":    "exited without MPI_Finalize",
+	"aborted":   "called MPI_Abort with code 7 at endings.c:77 in end",
+	"vanished":  "vanished after the last event (killed, crashed or _exit)",
+	"failed":    "in MPI_Send at endings.c:79 in end: ",
+}
+
+// An error that is fatal is known to be one where the library is known, and otherwise for an exit from within a call.
+var fatal = map[*library]string{
+	openMPI: "MPI_ERR_RANK: invalid rank (error class 6)",
+	mpich:   "Invalid buffer pointer (error class 1)",
+}
+
+func beginsWith(t *testing.T, mpi *library, who, ended, report string) {
+	t.Helper()
+	text, _, _ := strings.Cut(report, "\nMarple: endings,")
+	text = strings.Join(strings.Fields(text), " ")
+	ranks := `rank 1 `
+	if who == "all" || ended == "vanished" {
+		ranks = `(ranks 0 and 1|rank [01]) ` // the launcher may have killed one of them before
+	}
+	switch {
+	case firstLine[ended] == "":
+		assert.True(t, strings.HasPrefix(report, "Marple: endings, 2 ranks"), text)
+	case ended == "failed" && fatal[mpi] == "":
+		assert.Regexp(t, "^Marple: The run failed: "+ranks+regexp.QuoteMeta("exited in MPI_Send at endings.c:79 in end, without MPI_Finalize."), text)
+	case ended == "failed":
+		assert.Regexp(t, "^Marple: The run failed: "+ranks+regexp.QuoteMeta(firstLine[ended]+fatal[mpi]+"."), text)
+	default:
+		assert.Regexp(t, "^Marple: The run (failed|ended early): "+ranks+regexp.QuoteMeta(firstLine[ended]+"."), text)
+	}
+}
+
 func TestEndings(t *testing.T) {
 	t.Parallel()
 	const ranks = 2
 	each(t, func(t *testing.T, mpi *library) {
-		program := mpi.compile(t, "endings")
+		program := mpi.compile(t, "endings", "-g")
 		for _, end := range endings {
 			for who := range strings.FieldsSeq(end.who) {
 				t.Run(end.how+" by "+who, func(t *testing.T) {
@@ -106,8 +143,17 @@ func TestEndings(t *testing.T) {
 					}
 					r := readRun(t, directory)
 					require.Len(t, r.PerRank, ranks)
-					assert.Equal(t, end.ended, r.PerRank[1].Ended)
-					if end.how == "MPI_Abort" {
+					ended := end.ended
+					if ended == "failed" && fatal[mpi] == "" {
+						ended = "exited"
+					}
+					if who == "one" {
+						assert.Equal(t, ended, r.PerRank[1].Ended)
+					}
+					report, err := os.ReadFile(filepath.Join(directory, run.ReportFile))
+					require.NoError(t, err)
+					beginsWith(t, mpi, who, end.ended, string(report))
+					if end.how == "MPI_Abort" && who == "one" {
 						assert.Equal(t, 7, r.PerRank[1].Abort)
 					}
 					sends := function(r, "MPI_Sendrecv")

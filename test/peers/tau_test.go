@@ -210,7 +210,7 @@ func TestReportAtAbort(t *testing.T) {
 	x := realTAU(t)
 	built, directory := x.compile(t, "prog", withTAU...), t.TempDir()
 	printed := run(t, directory, 3, x.plugin(), x.launch("3", built, "abort")...)
-	assert.Contains(t, printed, "Rank 2 called MPI_Abort.")
+	assert.Contains(t, printed, "The run failed: rank 2 called MPI_Abort.")
 	assert.Equal(t, 1, strings.Count(printed, "\nEfficiency "), printed)
 }
 

@@ -67,12 +67,13 @@ type subject struct {
 	name    string
 	source  string   // in programs/; empty: the first argument is a command
 	flags   []string // the compiler's
-	made    []string // what else is compiled, as "FILE: arguments of the compiler", in which @/ stands for programs/
+	made    []string // what else is compiled, as "FILE: arguments of the compiler", in which @/ stands for programs/, @build/ for build/
 	args    []string // of the program; in these and in before ./ stands for where everything was made
 	ranks   int      // 0: 1
 	on      []*mpi   // nil: both
 	before  []string // between the launcher and the program, or marple
 	exec    []string // flags of marple exec
+	inside  []string // between marple and the program
 	env     []string
 	needs   []string                          // commands, without which a line is left out
 	brief   bool                              // in make test
@@ -229,7 +230,7 @@ func (s subject) compile(t *testing.T, m *mpi, directory string) string {
 		need(t, compiler(source))
 		line := append([]string{"-g", "-O1", "-Wall", "-Wno-stringop-overflow", "-Wno-stringop-overread", "-o", filepath.Join(directory, out)}, arguments...)
 		for i := range line {
-			line[i] = strings.Replace(strings.Replace(line[i], "@/", programs+"/", 1), "./", directory+"/", 1)
+			line[i] = strings.Replace(strings.Replace(strings.Replace(line[i], "@/", programs+"/", 1), "@build/", build+"/", 1), "./", directory+"/", 1)
 		}
 		output, err := exec.Command(compiler(source), line...).CombinedOutput()
 		require.NoError(t, err, "%s %s\n%s", compiler(source), strings.Join(line, " "), output)
@@ -259,7 +260,7 @@ func (s subject) survives(t *testing.T, m *mpi) {
 		}
 		return out
 	}
-	line = append(line, here(s.args)...)
+	line = slices.Concat(s.inside, line, here(s.args))
 	launch := append(slices.Clone(m.launch), "-n", fmt.Sprint(max(s.ranks, 1)))
 	if s.alone {
 		launch = nil
@@ -333,6 +334,27 @@ func TestSurvive(t *testing.T) {
 			for _, m := range on {
 				t.Run(m.name, func(t *testing.T) { s.survives(t, m) })
 			}
+		})
+	}
+}
+
+// A core that fails harms nobody: the program ends as it does bare, one line says so, and text and stack are kept.
+func TestCoreFails(t *testing.T) {
+	for _, m := range both {
+		t.Run(m.name, func(t *testing.T) {
+			need(t, m.cc, m.launch[0])
+			directory := t.TempDir()
+			s := subject{source: "fails.c", flags: []string{"-I", filepath.Join(top, "cshim")}}
+			program, to := s.compile(t, m, directory), filepath.Join(directory, "run")
+			measured := run(t, directory, nil, slices.Concat(m.launch, []string{"-n", "1", filepath.Join(build, "marple"), "exec", "--out", to, "--", program, to}))
+			require.Equal(t, "exit 3", measured.code, measured.err)
+			require.Contains(t, measured.out, "says done")
+			require.NotContains(t, measured.err, "goroutine ")
+			require.Equal(t, 1, strings.Count(measured.err, "marple: the core failed, see raw/rank-000000.mrl.panic"), measured.err)
+			stack, err := os.ReadFile(filepath.Join(to, "raw", "rank-000000.mrl.panic"))
+			require.NoError(t, err)
+			require.Contains(t, string(stack), "runtime error: ")
+			require.Contains(t, string(stack), "goroutine ")
 		})
 	}
 }

@@ -1,8 +1,39 @@
 package survive
 
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
 // limit starts what follows under a limit of the shell's.
 func limit(what string) []string {
 	return []string{"sh", "-c", "ulimit " + what + " && exec \"$@\"", "sh"}
+}
+
+// goes builds the program in Go.
+func goes(t *testing.T, m *mpi) string {
+	need(t, m.cc)
+	out := filepath.Join(t.TempDir(), "goes")
+	build := exec.Command("go", "build", "-tags", "mpi", "-o", out, "./programs/goes")
+	build.Env = append(os.Environ(), "CGO_ENABLED=1", "CC="+m.cc)
+	output, err := build.CombinedOutput()
+	require.NoError(t, err, string(output))
+	return out
+}
+
+var generated = []string{"-I", "@build/gen", "-Wno-deprecated-declarations", "-ldl"}
+
+func init() {
+	const parts = 8
+	for part := range parts {
+		subjects = append(subjects, subject{name: fmt.Sprintf("wrong arguments of every function, part %d of %d", part+1, parts), source: "arguments.c", alone: true,
+			on: []*mpi{openMPI}, flags: generated, args: []string{"erroneous", fmt.Sprint(part), fmt.Sprint(parts)}})
+	}
 }
 
 var subjects = []subject{
@@ -19,6 +50,21 @@ var subjects = []subject{
 	{name: "MPI_Finalize in a thread of 64 KiB", source: "stacks.c", flags: []string{"-pthread"}, args: []string{"thread"}, brief: true},
 	{name: "MPI_Finalize in main under ulimit -s 128", source: "stacks.c", flags: []string{"-pthread"}, args: []string{"main"}, before: limit("-s 128"), brief: true},
 
+	{name: "calls below 60,000 others", source: "deep.c", flags: []string{"-pthread"}, args: []string{"recursion"}, brief: true},
+	{name: "16 threads under MPI_THREAD_MULTIPLE", source: "deep.c", flags: []string{"-pthread"}, args: []string{"threads"}, brief: true},
+	{name: "MPI_Comm_spawn", source: "deep.c", flags: []string{"-pthread"}, args: []string{"spawn"}, on: []*mpi{openMPI}}, // MPICH's launcher refuses it here
+
+	// Hosts: how a program is built, and what it runs in.
+	{name: "an executable stack", source: "sends.c", ranks: 2, flags: []string{"-z", "execstack"}},
+	{name: "gprof", source: "sends.c", ranks: 2, flags: []string{"-pg"}, env: []string{"GMON_OUT_PREFIX=./gmon"}},
+	{name: "the address sanitizer", source: "sends.c", ranks: 2, flags: []string{"-fsanitize=address"}, env: []string{"ASAN_OPTIONS=detect_leaks=0"}},
+	{name: "the sanitizer of undefined behaviour", source: "sends.c", ranks: 2, flags: []string{"-fsanitize=undefined"}},
+	{name: "jemalloc, linked", source: "sends.c", ranks: 2, flags: []string{"-l:libjemalloc.so.2"}, brief: true},
+	{name: "tcmalloc, preloaded", source: "sends.c", ranks: 2, before: []string{"env", "LD_PRELOAD=libtcmalloc_minimal.so.4"}},
+	{name: "fibers of Boost.Context", source: "context.cpp", flags: []string{"-lboost_context"}},
+	{name: "two Go runtimes", program: goes},
+	{name: "valgrind", source: "sends.c", on: []*mpi{mpich}, needs: []string{"valgrind"}, inside: []string{"valgrind", "-q"}},
+
 	// Sandboxes that are closed after MPI_Init.
 	{name: "a seccomp filter that kills on openat", source: "sandbox.c", args: []string{"openat-kills"}, brief: true},
 	{name: "a seccomp filter that denies openat", source: "sandbox.c", args: []string{"openat-denied"}, brief: true},
@@ -32,6 +78,10 @@ var subjects = []subject{
 	// Arguments.
 	{name: "arguments that are null, or may be undefined", source: "probes.c", alone: true, brief: true,
 		flags: []string{"-Wno-nonnull", "-Wno-unused-value"}},
+
+	// Every function of the table. Open MPI dies of many of the arguments, and begins slowly again.
+	{name: "wrong arguments of every function", source: "arguments.c", alone: true, brief: true, on: []*mpi{mpich}, flags: generated, args: []string{"erroneous"}},
+	{name: "arguments that are ignored, of every function", source: "arguments.c", ranks: 3, brief: true, flags: generated, args: []string{"ignored"}},
 
 	// Ends.
 	{name: "MPI_Abort beside eight busy threads", source: "busy.c", flags: []string{"-pthread"}, brief: true},
