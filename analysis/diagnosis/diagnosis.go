@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"marple/analysis/inference"
 	"marple/analysis/knowledge"
@@ -24,7 +25,11 @@ import (
 // a mistake in Marple's own knowledge, and is noted in the run.
 func Conclude(r *run.Run, library knowledge.Library) {
 	if err := library.Check(); err != nil {
-		r.NotSeen = append(r.NotSeen, run.Note{ID: "knowledge-failed", Text: "what knowledge of your own would have told: " + err.Error()})
+		first, _, more := strings.Cut(err.Error(), "\n")
+		if more {
+			first += "; marple knowledge check tells the rest"
+		}
+		r.NotSeen = append(r.NotSeen, run.Note{ID: "knowledge-failed", Text: "what knowledge of your own would have told: " + first})
 		library = knowledge.Library{}
 	}
 	result, models, err := conclude(r, library)

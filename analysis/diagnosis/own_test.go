@@ -1,6 +1,7 @@
 package diagnosis
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -66,4 +67,15 @@ func TestWrongKnowledgeOfOnesOwn(t *testing.T) {
 	require.Equal(t, plain.Findings, r.Findings)
 	require.Equal(t, "knowledge-failed", r.NotSeen[len(r.NotSeen)-1].ID)
 	require.ErrorContains(t, knowledge.Library{Directory: t.TempDir()}.Check(), "expected files of knowledge")
+
+	// Of many mistakes the first is told: the report has other things to say.
+	for i := range 50 {
+		require.NoError(t, os.WriteFile(filepath.Join(directory, fmt.Sprintf("more-%d.yaml", i)), []byte("model: more\nrules: 5\n"), 0o666))
+	}
+	r = stealing()
+	Conclude(r, own)
+	note := r.NotSeen[len(r.NotSeen)-1].Text
+	require.NotContains(t, note, "\n")
+	require.Contains(t, note, "mine.yaml:2:8: ")
+	require.Contains(t, note, "; marple knowledge check tells the rest")
 }

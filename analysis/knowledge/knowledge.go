@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 
+	"marple/analysis/files"
 	"marple/analysis/pattern"
 	"marple/analysis/record"
 )
@@ -460,7 +461,7 @@ func (l Library) source(name string) (file string, data []byte, err error) {
 	if l.Directory != "" {
 		file := filepath.Join(l.Directory, strings.TrimSuffix(name, ".yaml")+".yaml")
 		if _, err := os.Stat(file); err == nil {
-			data, err := ReadFile(file)
+			data, err := files.Read(file, maxFile) // at the end of a job, too, which must not wait for a pipe
 			return file, data, err
 		}
 	}

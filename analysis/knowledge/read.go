@@ -954,6 +954,9 @@ func (r *reader) remedy(x *Conclusion, key, n ast.Node, what string) {
 					}
 				})
 			})
+			if len(x.Remedy.Of) == 0 {
+				r.fail(place(v), "%s: expected where, or of what pattern, not an empty list", what)
+			}
 		}
 	}
 	if len(r.pairs(n, what)) == 0 {

@@ -278,6 +278,9 @@ func (x *player) balance(c *Change) {
 				often, present = len(calls), present+1
 			}
 		}
+		if present < 2 {
+			continue // it has the mean
+		}
 		if !same {
 			often = 1 // all that a rank does there counts as one
 		}
@@ -468,6 +471,7 @@ func (x *player) arrive(a *Arrive, now int64) {
 	what, m := x.p.Meets[a.Meet], &x.meets[a.Meet]
 	m.arrived++
 	m.last, m.bytes = max(m.last, now), max(m.bytes, a.Bytes)
+	known := what.Kind == FromRoot && a.Root // until when some wait: who asks sooner would ask again and again
 	if a.Root {
 		m.root, m.rooted = now, true
 	}
@@ -484,10 +488,10 @@ func (x *player) arrive(a *Arrive, now int64) {
 			if n := len(m.before); n > 0 {
 				t = max(t, m.before[n-1])
 			}
-			m.before = append(m.before, t)
+			m.before, known = append(m.before, t), true
 		}
 	}
-	if what.Kind == Prefix || what.Kind == FromRoot || m.arrived >= what.Size {
+	if known || m.arrived >= what.Size {
 		x.ready = append(x.ready, m.waiting...)
 		m.waiting = nil
 	}

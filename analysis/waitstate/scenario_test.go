@@ -102,3 +102,20 @@ func TestScenarios(t *testing.T) {
 		})
 	}
 }
+
+// Nobody is asked again before what it waits for is known, or a replay would take the square of the number of ranks.
+func TestWoken(t *testing.T) {
+	const ranks = 5
+	for _, kind := range []Kind{FromRoot, Prefix} { // which all wait for rank 0
+		w := newWorld(ranks, []Comm{{ID: 7, Members: []record.Run{{Stride: 1, Count: ranks}}, Size: ranks}})
+		w.collective(0, kind, 0)
+		w.finish()
+		x := replayAll(t, w.ranks).Program.player(nil)
+		for rank := ranks - 1; rank > 0; rank-- {
+			x.advance(int32(rank))
+			assert.Empty(t, x.ready, "%v: after rank %d", kind, rank)
+		}
+		x.advance(0)
+		assert.Len(t, x.ready, ranks-1, kind)
+	}
+}

@@ -27,8 +27,8 @@ static struct handle *handle(const char *name, void *next)
 }
 
 /* Looked up once: without another tool a call of it costs a test. */
-#define NEXT(name, parameters)                                                                 \
-    static void (*next_##name) parameters;                                                     \
+#define NEXT(type, name, parameters)                                                           \
+    static type(*next_##name) parameters;                                                      \
     static _Atomic bool asked_##name;                                                          \
     if (unlikely(!asked_##name)) {                                                             \
         *(void **)&next_##name = mrl_adapter_next("ps_tool_" #name);                           \
@@ -36,7 +36,7 @@ static struct handle *handle(const char *name, void *next)
     }
 #define PASS_ON(name, parameters, ...)     \
     do {                                   \
-        NEXT(name, parameters)             \
+        NEXT(void, name, parameters)       \
         if (unlikely(next_##name != NULL)) \
             next_##name(__VA_ARGS__);      \
     } while (0)
@@ -61,31 +61,29 @@ MRL_ENTRY void ps_tool_dump_data(void)
     PASS_ON(dump_data, (void));
 }
 
-/* As MPI_Pcontrol(0) and (1). */
+/* As MPI_Pcontrol(0) and (1). What was not paused here is not resumed: the program may be in a phase of its own. */
+static _Atomic bool paused;
+
 MRL_ENTRY void ps_tool_pause_measurement(void)
 {
-    if (mrl.started && mrl_adapter_listens(&timers))
+    if (mrl.started && mrl_adapter_listens(&timers)) {
         mrl_phase(0);
+        paused = true;
+    }
     PASS_ON(pause_measurement, (void));
 }
 
 MRL_ENTRY void ps_tool_resume_measurement(void)
 {
-    if (mrl.started && !mrl.stopped)
+    if (atomic_exchange(&paused, false) && mrl.started && !mrl.stopped)
         mrl_phase(1);
     PASS_ON(resume_measurement, (void));
 }
 
-static void *create(const char *name, const char *function)
-{
-    void *(*next)(const char *);
-    *(void **)&next = mrl_adapter_next(function);
-    return handle(name, next ? next(name) : NULL);
-}
-
 MRL_ENTRY void *ps_tool_timer_create(const char *name)
 {
-    return create(name, "ps_tool_timer_create");
+    NEXT(void *, timer_create, (const char *))
+    return handle(name, next_timer_create ? next_timer_create(name) : NULL);
 }
 
 MRL_ENTRY void ps_tool_timer_start(const void *timer)
@@ -145,7 +143,8 @@ MRL_ENTRY void ps_tool_dynamic_phase_stop(const char *name, int iteration)
 
 MRL_ENTRY void *ps_tool_create_counter(const char *name)
 {
-    return create(name, "ps_tool_create_counter");
+    NEXT(void *, create_counter, (const char *))
+    return handle(name, next_create_counter ? next_create_counter(name) : NULL);
 }
 
 MRL_ENTRY void ps_tool_sample_counter(const void *counter, double value)

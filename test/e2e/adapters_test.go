@@ -128,6 +128,21 @@ func TestPerfStubs(t *testing.T) {
 	r, end := openMPI.measured(t, c, 2, []string{program})
 	require.Zero(t, end.code, end.stderr)
 	assert.Empty(t, tells(t, r, "PerfStubs", want...))
+	inPhase := 0
+	for _, root := range r.CallGraph {
+		root.Walk(func(n *run.Node, _ int) bool {
+			if n.Name == "phase 7" {
+				n.Walk(func(n *run.Node, _ int) bool {
+					if n.Name == "MPI_Barrier" {
+						inPhase += int(n.Calls.N)
+					}
+					return true
+				})
+			}
+			return true
+		})
+	}
+	assert.Equal(t, 2, inPhase, "calls of MPI_Barrier in the phase that was not paused")
 	particles := reportedValue(t, r, "particles")
 	assert.Equal(t, [2]float64{1000.5, 1004.5}, [2]float64{particles.Min, particles.Max})
 	assert.Equal(t, []run.Metadata{{Name: "species", Value: "electrons", Ranks: 2, Same: true}}, r.Metadata)

@@ -12,7 +12,7 @@
     X(void, timer_start, (const void *)) X(void, timer_stop, (const void *)) X(void *, create_counter, (const char *))         \
     X(void, sample_counter, (const void *, double)) X(void, set_metadata, (const char *, const char *)) X(void, finalize, (void)) \
     X(void, dynamic_phase_start, (const char *, int)) X(void, dynamic_phase_stop, (const char *, int))                         \
-    X(void, start_string, (const char *)) X(void, stop_current, (void))
+    X(void, start_string, (const char *)) X(void, stop_current, (void)) X(void, resume_measurement, (void))
 #define DECLARE(type, name, parameters) static type(*name) parameters;
 EACH(DECLARE)
 
@@ -46,6 +46,10 @@ int main(int argc, char **argv)
             stop_current();
             dynamic_phase_stop("push", i);
         }
+        MPI_Pcontrol(7); /* the program's own phase, which stays: nothing was paused */
+        resume_measurement();
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Pcontrol(1);
         finalize();
     }
     if (rank == 0)
