@@ -29,10 +29,12 @@ import (
 
 	"marple/analysis/files"
 	"marple/analysis/invocation"
+	"marple/analysis/knowledge"
 	"marple/analysis/names"
 	"marple/analysis/pipeline"
 	"marple/analysis/profile"
 	"marple/analysis/record"
+	"marple/analysis/report"
 	"marple/analysis/run"
 	"marple/analysis/waitstate"
 )
@@ -209,20 +211,23 @@ func keepInvocations(r *run.Run, directory files.Directory, f *C.struct_mrl_fini
 func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
 	directory := placed(f.directory)
 	path := directory.String()
-	r := pipeline.Conclude(merged, names.Guest)
+	r := pipeline.Conclude(merged, names.Guest, knowledge.Library{Directory: C.GoString(f.knowledge)})
 	keepInvocations(r, directory, f)
 	pipeline.Choose(r, C.GoString(f.families), path)
-	text := pipeline.Report(r, path)
 	if path != "" {
-		if err := store(r, directory, text); err != nil {
-			text = pipeline.Report(r, "")
-			if f.full == 0 {
+		if err := store(r, directory, report.Full(r, path)); err != nil {
+			path = ""
+			if f.unkept == 0 {
 				line := []byte(fmt.Sprintf("the run cannot be kept: %v\x00", err))
 				C.say(f, (*C.char)(unsafe.Pointer(&line[0])))
 			}
 		} else {
 			pipeline.Tidy(directory)
 		}
+	}
+	text := report.Text(r, path)
+	if f.full != 0 {
+		text = report.Full(r, path)
 	}
 	C.print(f, unsafe.Pointer(unsafe.StringData(text)), C.uint64_t(len(text)))
 }

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define MRL_CORE_VERSION 7
+#define MRL_CORE_VERSION 8
 #define MRL_CORE_THREADS 1024 /* MRL_THREADS_MAX */
 
 /* What consume returns, and the other steps. REPLAY: done, and all ranks have what they need to replay. */
@@ -40,11 +40,13 @@ struct mrl_finish {
     uint32_t thread_count;
     struct mrl_place directory; /* run directory */
     const char *families;  /* file of families to choose implementations from, empty: none */
+    const char *knowledge; /* directory of models beside the built-in ones, empty: none */
     const struct mrl_transport *transport; /* NULL: this process alone */
     void (*print)(const char *text, uint64_t size); /* the report, where the settings want it */
     void (*say)(const char *format, ...);           /* one line */
     int32_t keep_raw;                               /* files that have been read are to stay */
-    int32_t full;                                   /* it has been said that the directory takes nothing */
+    int32_t full;                                   /* the report is printed with its tables */
+    int32_t unkept;                                 /* it has been said that the directory takes nothing */
     char why[256];                                  /* out: why a step gives up, or empty */
 };
 

@@ -157,10 +157,12 @@ enum mrl_gathered mrl_gather(const struct mrl_transport *transport)
         .thread_count = threads < MRL_THREADS_MAX ? threads : MRL_THREADS_MAX,
         .directory = mrl.run_place,
         .families = mrl.settings.families,
+        .knowledge = mrl.settings.knowledge,
         .transport = transport,
         .print = mrl_print,
         .say = mrl_say,
-        .full = mrl.file_error != 0,
+        .full = mrl.settings.full,
+        .unkept = mrl.file_error != 0,
         .keep_raw = mrl.settings.keep_raw,
     };
     int result = mrl_core_gather(&finish);

@@ -84,14 +84,14 @@ func BenchmarkDiagnose(b *testing.B) {
 func BenchmarkConclude(b *testing.B) {
 	r := analysistest.Run(4, 4, func(r *rank) { sweep(r, 20) })
 	for b.Loop() {
-		Conclude(r)
+		Conclude(r, knowledge.Library{})
 	}
 }
 
 func BenchmarkSigns(b *testing.B) {
 	for b.Loop() {
-		for _, name := range knowledge.Recognizable() {
-			_, err := knowledge.Signs(name)
+		for _, name := range (knowledge.Library{}).Recognizable() {
+			_, err := knowledge.Library{}.Signs(name)
 			require.NoError(b, err)
 		}
 	}

@@ -19,11 +19,15 @@ import (
 	"marple/analysis/words"
 )
 
-// Conclude diagnoses a run as far as its data reach, and enters what was found into it: the findings, the most
+// Conclude diagnoses a run, with the models of a library, as far as its data reach, and enters what was found into it: the findings, the most
 // expensive first, the model it was recognized as, and what would take the diagnosis further. That it failed would be
 // a mistake in Marple's own knowledge, and is noted in the run.
-func Conclude(r *run.Run) {
-	result, models, err := conclude(r)
+func Conclude(r *run.Run, library knowledge.Library) {
+	if err := library.Check(); err != nil {
+		r.NotSeen = append(r.NotSeen, run.Note{ID: "knowledge-failed", Text: "what knowledge of your own would have told: " + err.Error()})
+		library = knowledge.Library{}
+	}
+	result, models, err := conclude(r, library)
 	if err != nil {
 		r.NotSeen = append(r.NotSeen, run.Note{ID: "diagnosis-failed", Text: "the diagnosis failed: " + err.Error()})
 		result, models = &Result{Findings: []run.Finding{}, MayBe: []run.Finding{}}, []run.Model{}
@@ -37,12 +41,12 @@ func Conclude(r *run.Run) {
 // Find gives the findings that Conclude enters into a run.
 func Find(r *run.Run) []run.Finding {
 	again := *r
-	Conclude(&again)
+	Conclude(&again, knowledge.Library{})
 	return again.Findings
 }
 
-func conclude(r *run.Run) (*Result, []run.Model, error) {
-	c, err := Choose(r, knowledge.Library{})
+func conclude(r *run.Run, library knowledge.Library) (*Result, []run.Model, error) {
+	c, err := Choose(r, library)
 	if err != nil {
 		return nil, nil, err
 	}

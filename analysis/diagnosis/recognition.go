@@ -93,7 +93,7 @@ func Choose(r *run.Run, library knowledge.Library) (*Choice, error) {
 	if d := newData(r); d.inMPI < always.Scopes[0].Model.Threshold("least").Value*d.core {
 		return c, nil
 	}
-	if err := c.look(r); err != nil {
+	if err := c.look(r, library); err != nil {
 		return nil, err
 	}
 	for _, p := range c.Phases {
@@ -110,13 +110,13 @@ func Choose(r *run.Run, library knowledge.Library) (*Choice, error) {
 // Look says what a run looks like, whether it loses time or not.
 func Look(r *run.Run) (*Choice, error) {
 	c := &Choice{}
-	return c, c.look(r.Replayed())
+	return c, c.look(r.Replayed(), knowledge.Library{})
 }
 
-func (c *Choice) look(r *run.Run) (err error) {
+func (c *Choice) look(r *run.Run, library knowledge.Library) (err error) {
 	var all []*knowledge.Knowledge
-	for _, name := range knowledge.Recognizable() {
-		k, err := knowledge.Signs(name)
+	for _, name := range library.Recognizable() {
+		k, err := library.Signs(name)
 		if err != nil {
 			return err
 		}

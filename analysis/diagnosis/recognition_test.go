@@ -409,10 +409,10 @@ func TestTheThresholdSeparatesWrongModelsFromRightOnes(t *testing.T) {
 // To recognize a run only what signs need is read of a model's file, and says the same as all of it.
 func TestSignsSayWhatTheWholeModelSays(t *testing.T) {
 	var whole, signs []*knowledge.Knowledge
-	for _, name := range knowledge.Recognizable() {
+	for _, name := range (knowledge.Library{}).Recognizable() {
 		k, err := knowledge.Library{}.Load(name)
 		require.NoError(t, err)
-		s, err := knowledge.Signs(name)
+		s, err := knowledge.Library{}.Signs(name)
 		require.NoError(t, err)
 		whole, signs = append(whole, k), append(signs, s)
 	}

@@ -31,6 +31,12 @@ type Result struct {
 	Requests []Request `json:"to_go_deeper"`
 }
 
+// Settle gives a diagnosis the findings that the run ended with: there is one verdict, wherever it is shown. What else was
+// concluded stands with the models.
+func (d *Result) Settle(r *run.Run) {
+	d.Findings, d.MayBe = append([]run.Finding{}, r.Findings...), append([]run.Finding{}, r.MayBe...)
+}
+
 // Applied is a piece of knowledge applied to the run.
 type Applied struct {
 	Model       string       `json:"model"`

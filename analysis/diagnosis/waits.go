@@ -262,9 +262,9 @@ func (w *waits) latecomersInWords(pattern string) any {
 	case slices.Equal(late, waiting):
 		return "each other"
 	case len(late) == 1:
-		return words.Ranks(late) + ", which comes late"
+		return words.Ranks(late) + ", which is late"
 	}
-	return words.Ranks(late) + ", which come late"
+	return words.Ranks(late) + ", which are late"
 }
 
 // lateCall is the call that is waited for, where most is waited in the way of a pattern.

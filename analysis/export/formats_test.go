@@ -13,6 +13,7 @@ import (
 
 	"marple/analysis/analysistest"
 	"marple/analysis/files"
+	"marple/analysis/knowledge"
 	"marple/analysis/pipeline"
 	"marple/analysis/record"
 )
@@ -39,7 +40,7 @@ func TestTracesGolden(t *testing.T) {
 	}))
 	in, err := files.In(directory)
 	require.NoError(t, err)
-	r, problems, err := pipeline.Recover(in, 0)
+	r, problems, err := pipeline.Recover(in, 0, knowledge.Library{})
 	require.NoError(t, err)
 	require.Empty(t, problems)
 	var chrome, otf2 bytes.Buffer

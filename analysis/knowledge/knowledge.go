@@ -12,6 +12,7 @@ package knowledge
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -325,12 +326,54 @@ func Names() []string {
 
 const maxFile = 1 << 20
 
-// Recognizable are the names of those that say by which signs a program is recognized.
-func Recognizable() []string {
-	return slices.DeleteFunc(Names(), func(name string) bool {
-		data, err := builtin.ReadFile("models/" + name + ".yaml")
+// Recognizable are the names of those that say by which signs a program is recognized: built-in ones, and those in the
+// library's directory.
+func (l Library) Recognizable() []string {
+	names := append(l.Own(), Names()...)
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool {
+		data, err := l.Source(name)
 		return err != nil || !strings.Contains(string(data), "\nsigns:")
 	})
+}
+
+// maxOwn is how many files of a directory are taken for knowledge.
+const maxOwn = 100
+
+// Own are the names of the models and compositions in the library's directory, 100 at most.
+func (l Library) Own() (names []string) {
+	if l.Directory == "" {
+		return nil
+	}
+	entries, _ := os.ReadDir(l.Directory) // sorted; see Check
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".yaml"); ok && name != "" && name[0] != '.' && len(names) < maxOwn {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Check reads all knowledge in the library's directory. The error says what is wrong with it: Problems, or that the
+// directory cannot be read or has none.
+func (l Library) Check() error {
+	if l.Directory == "" {
+		return nil
+	}
+	if _, err := os.ReadDir(l.Directory); err != nil {
+		return err
+	}
+	own := l.Own()
+	if len(own) == 0 {
+		return fmt.Errorf("%s: expected files of knowledge, such as task-stealing.yaml", l.Directory)
+	}
+	var all []error
+	for _, name := range own {
+		if _, err := l.Load(name); err != nil {
+			all = append(all, err)
+		}
+	}
+	return errors.Join(all...)
 }
 
 // Library finds models by name: in a directory of the user's, if one is given, else among the built-in ones.
@@ -339,8 +382,10 @@ type Library struct {
 	signs     bool // only these are wanted of built-in models
 }
 
-// Signs loads of a built-in model, or composition, what it takes to recognize it.
-func Signs(name string) (*Knowledge, error) { return Library{signs: true}.Load(name) }
+// Signs loads of a model or composition what it takes to recognize it: of built-in ones no more than that.
+func (l Library) Signs(name string) (*Knowledge, error) {
+	return Library{Directory: l.Directory, signs: true}.Load(name)
+}
 
 // unsaid are the parts of a file that signs do not refer to, and sparse those of which they may refer to some elements.
 var unsaid = []string{"about", "source", "groups", "events", "delays", "places", "levels", "observations", "factors", "rules"}

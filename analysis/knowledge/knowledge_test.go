@@ -201,7 +201,7 @@ func TestBuiltinKnowledgeIsSound(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, k.Notes, name)
 		own := k.Scope("") // the model by itself, or what a composition says of itself
-		require.Equal(t, slices.Contains(Recognizable(), name), own != nil && len(own.Model.Looks) > 0, name)
+		require.Equal(t, slices.Contains(Library{}.Recognizable(), name), own != nil && len(own.Model.Looks) > 0, name)
 		require.NotEmpty(t, k.Title, name)
 		nodes, err := k.Tree()
 		require.NoError(t, err)

@@ -75,7 +75,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"ranks":       words.Ranks,
 	"css":         func(share float64) template.CSS { return template.CSS(fmt.Sprintf("%.2f%%", 100*share)) },
 	"mark":        func(verdict string) string { return marks[verdict] },
-	"text":        func(s string) string { return strings.ReplaceAll(s, "-", " ") },
+	"waitState":   words.WaitState,
 	"inMPI":       inMPI,
 	"noCore":      noCore,
 	"add":         func(a, b int) int { return a + b },

@@ -136,7 +136,7 @@ func TestReadableWithoutScripts(t *testing.T) {
 	d, err := choice.Diagnose(r, nil)
 	require.NoError(t, err)
 	text := regexp.MustCompile(`(?s)<(script|style).*?</(script|style)>`).ReplaceAllString(write(t, Page{Run: r, Diagnosis: d}), "")
-	for _, words := range []string{"Parallel efficiency", "How this was concluded", "MPI_Barrier", "driver.go", "Not seen"} {
+	for _, words := range []string{"Parallel efficiency", "How this was concluded", "MPI_Barrier", "driver.go", "Not measured"} {
 		assert.Contains(t, text, words)
 	}
 	for _, a := range d.Models {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"marple/analysis/analysistest"
+	"marple/analysis/report"
 )
 
 // At the end of a run, implementations are chosen if families are configured; if they cannot be, the report says
@@ -27,12 +28,12 @@ families:
 `), 0o666))
 	Choose(r, "", "")
 	require.Nil(t, r.Selection)
-	require.NotContains(t, Report(r, "d"), "Best choice")
+	require.NotContains(t, report.Full(r, "d"), "Best choice")
 
 	Choose(r, path, "")
 	require.NotNil(t, r.Selection)
 	require.InDelta(t, 0.021, r.Selection.Time, 1e-9)
-	require.Contains(t, Report(r, "d"), "\nBest choice  solve: fast; 21.0 ms a rank expected; without fast it takes 80.0 ms\n             more; any will do for print\n")
+	require.Contains(t, report.Full(r, "d"), "\nBest choice  solve: fast; 21.0 ms a rank expected; without fast it takes 80.0 ms\n             more; any will do for print\n")
 
 	// What the program declares counts where there is no file.
 	r.Families = []string{"families: {solve: {implementations: {slow: {measured: yes}, fast: {time: 0.03}}}}"}
@@ -87,7 +88,7 @@ func TestChooseFromRecords(t *testing.T) {
 	Choose(r, "", directory)
 	require.Empty(t, r.NotSeen)
 	require.NotNil(t, r.Selection)
-	text := Report(r, "d")
+	text := report.Full(r, "d")
 	require.Contains(t, text, "\nBest choice  flux: efm; 42.0 ms a rank expected; without efm it takes 84.0 ms\n             more\n")
 	require.Contains(t, text, "\nModels       flux.efm compute = 0.0001*q s (linear, 6 points, error 0 %)\n"+
 		"             flux.godunov compute = 0.0003*q s (linear, 6 points, error 0 %)\n")

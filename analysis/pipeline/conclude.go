@@ -9,16 +9,16 @@ import (
 	"marple/analysis/diagnosis"
 	"marple/analysis/files"
 	"marple/analysis/invocation"
+	"marple/analysis/knowledge"
 	"marple/analysis/names"
 	"marple/analysis/profile"
-	"marple/analysis/report"
 	"marple/analysis/run"
 )
 
-// Conclude turns a merged profile into a run with its findings.
-func Conclude(p *profile.Profile, budget names.Budget) *run.Run {
+// Conclude turns a merged profile into a run with its findings, by the knowledge of a library.
+func Conclude(p *profile.Profile, budget names.Budget, library knowledge.Library) *run.Run {
 	r := run.New(p, names.Of(&p.Graph, budget))
-	diagnosis.Conclude(r)
+	diagnosis.Conclude(r, library)
 	return r
 }
 
@@ -38,6 +38,3 @@ func KeepInvocations(r *run.Run, directory files.Directory, sources []*invocatio
 	}
 	return err
 }
-
-// Report is the text for a run whose details lie in a directory.
-func Report(r *run.Run, directory string) string { return report.Text(r, directory) }

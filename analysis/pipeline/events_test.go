@@ -2,13 +2,13 @@ package pipeline
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"marple/analysis/analysistest"
 	"marple/analysis/diagnosis"
+	"marple/analysis/knowledge"
 	"marple/analysis/run"
 	"marple/analysis/trace"
 )
@@ -45,7 +45,7 @@ func TestEventsAddUpToTheCallGraph(t *testing.T) {
 			}
 			do(steps)
 		}))
-		r, problems, err := Recover(analysistest.In(directory), time.Duration(0))
+		r, problems, err := Recover(analysistest.In(directory), 0, knowledge.Library{})
 		require.NoError(t, err)
 		require.Empty(t, problems)
 		events := trace.Events(directory)

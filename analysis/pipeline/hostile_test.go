@@ -16,7 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"marple/analysis/analysistest"
+	"marple/analysis/knowledge"
 	"marple/analysis/record"
+	"marple/analysis/report"
 	"marple/analysis/run"
 )
 
@@ -88,9 +90,9 @@ func recovered(t *testing.T, directory string) (r *run.Run, problems []error, er
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r, problems, err = Recover(analysistest.In(directory), 0)
+		r, problems, err = Recover(analysistest.In(directory), 0, knowledge.Library{})
 		if err == nil {
-			_ = Report(r, directory)
+			_ = report.Full(r, directory)
 			_, err = r.Encode()
 		}
 	}()

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"marple/analysis/diagnosis"
+	"marple/analysis/knowledge"
 	"marple/analysis/run"
 	"marple/analysis/tauprofile"
 )
@@ -11,7 +12,7 @@ func Open(path string) (*run.Run, error) {
 	r, err := tauprofile.Open(path)
 	if err == nil && r.Findings == nil {
 		again := *r
-		diagnosis.Conclude(&again)
+		diagnosis.Conclude(&again, knowledge.Library{})
 		r.Findings, r.MayBe = again.Findings, again.MayBe
 	}
 	return r, err

@@ -10,6 +10,7 @@ import (
 
 	"marple/analysis/files"
 	"marple/analysis/invocation"
+	"marple/analysis/knowledge"
 	"marple/analysis/names"
 	"marple/analysis/profile"
 	"marple/analysis/run"
@@ -57,11 +58,11 @@ func Clear(directory files.Directory, r *run.Run) error {
 // Recover makes a run of what was left in a run directory by ranks that did not get to the end of
 // MPI_Finalize. Ranks that still run are waited for so long; after that they count as far as they got. Problems
 // are files that could not be read, or only in part; the error is set when nothing could.
-func Recover(directory files.Directory, wait time.Duration) (r *run.Run, problems []error, err error) {
+func Recover(directory files.Directory, wait time.Duration, library knowledge.Library) (r *run.Run, problems []error, err error) {
 	raw := filepath.Join(directory.String(), run.RawDir)
 	if data, err := files.Read(filepath.Join(raw, mergedFile), profile.MaxMessage); err == nil {
 		if p, err := profile.Decode(data); err == nil {
-			r, problem := Conclude(p, names.Host), error(nil)
+			r, problem := Conclude(p, names.Host, library), error(nil)
 			sources, err := invocation.Load(directory)
 			if err := errors.Join(err, KeepInvocations(r, directory, sources)); err != nil {
 				problem = fmt.Errorf("%s: %w", run.InvocationsFile, err)
@@ -131,7 +132,7 @@ func Recover(directory files.Directory, wait time.Duration) (r *run.Run, problem
 	if err := logs.Replay(level[0]); err != nil {
 		problems = append(problems, err)
 	}
-	r = Conclude(level[0], names.Host)
+	r = Conclude(level[0], names.Host, library)
 	if err := KeepInvocations(r, directory, sources); err != nil {
 		problems = append(problems, fmt.Errorf("%s: %w", run.InvocationsFile, err))
 	}

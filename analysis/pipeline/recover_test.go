@@ -10,7 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"marple/analysis/analysistest"
+	"marple/analysis/knowledge"
 	"marple/analysis/record"
+	"marple/analysis/report"
 	"marple/analysis/run"
 )
 
@@ -45,7 +47,7 @@ func sends(r *run.Run) run.Function {
 func TestRecover(t *testing.T) {
 	directory := runDirectory(t, analysistest.Files(3, 4, script))
 	for range 2 { // recovering changes nothing
-		r, problems, err := Recover(analysistest.In(directory), 0)
+		r, problems, err := Recover(analysistest.In(directory), 0, knowledge.Library{})
 		require.NoError(t, err)
 		assert.Empty(t, problems)
 		assert.Equal(t, 3, r.Measured)
@@ -54,7 +56,7 @@ func TestRecover(t *testing.T) {
 		for _, rank := range r.PerRank {
 			assert.Equal(t, "vanished", rank.Ended)
 		}
-		assert.Contains(t, Report(r, directory), "Marple: The run failed: ranks 0, 1 and 2 vanished after the last event")
+		assert.Contains(t, report.Full(r, directory), "Marple: The run failed: ranks 0, 1 and 2 vanished after the last event")
 	}
 }
 
@@ -80,7 +82,7 @@ func TestRecoverDamage(t *testing.T) {
 			files := analysistest.Files(2, 4, script)
 			files[1] = c.spoil(files[1])
 			directory := runDirectory(t, files)
-			r, problems, err := Recover(analysistest.In(directory), 0)
+			r, problems, err := Recover(analysistest.In(directory), 0, knowledge.Library{})
 			require.NoError(t, err)
 			assert.Equal(t, calls+c.calls, sends(r).Calls)
 			if c.problem == "" {
@@ -111,7 +113,7 @@ func TestRecoverNothing(t *testing.T) {
 			directory := runDirectory(t, analysistest.Files(1, 4, script))
 			in := analysistest.In(directory)
 			c.prepare(directory)
-			_, _, err := Recover(in, 0)
+			_, _, err := Recover(in, 0, knowledge.Library{})
 			assert.ErrorContains(t, err, c.error)
 		})
 	}
@@ -121,7 +123,7 @@ func TestRecoverNothing(t *testing.T) {
 func TestRecoverWhatWasMerged(t *testing.T) {
 	directory := runDirectory(t, nil)
 	require.NoError(t, Keep(analysistest.Profile(3, 4, script), analysistest.In(directory)))
-	r, problems, err := Recover(analysistest.In(directory), 0)
+	r, problems, err := Recover(analysistest.In(directory), 0, knowledge.Library{})
 	require.NoError(t, err)
 	assert.Empty(t, problems)
 	assert.Equal(t, uint64(3*calls), sends(r).Calls)

@@ -17,14 +17,14 @@ type Assembly struct {
 	Headers    []string            // and directories of headers, which define the ports' classes
 	Scripts    []string            // for Ccaffeine
 	Ports      map[string]PortType // by port name, where no class of a header has that name
-	Components map[string]string   // by class of component, what records call it; preset: the class
+	Components map[string]string   // by class of component, what records call it; default: the class
 	Directory  string              // where the proxies will be, as scripts are to name it
 }
 
 // PortType is what a port's name stands for.
 type PortType struct {
 	Class string // in C++; empty: no proxies of it
-	Type  string // what the components call it; preset: Class::type if there is one, or the class's last name
+	Type  string // what the components call it; default: Class::type if there is one, or the class's last name
 }
 
 // ParsePortType reads NAME=CLASS or NAME=CLASS,TYPE.

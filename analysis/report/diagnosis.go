@@ -16,7 +16,7 @@ import (
 func Diagnosis(d *diagnosis.Result, r *run.Run, explain bool) string {
 	w := &writer{r: r}
 	w.line("Marple: %s, %s, %s of core time", d.Program, words.Count(uint64(d.Ranks), "rank", "ranks"), words.Duration(float64(r.CoreTime())/1e9))
-	w.line("%s", strings.Repeat("─", width))
+	w.rule("")
 	w.each(d.Findings, true)
 	w.mayBe(d.MayBe)
 	for _, c := range r.Conditions {

@@ -82,7 +82,7 @@ func lateSender() *run.Run {
 func TestWaits(t *testing.T) {
 	r := lateSender()
 	golden(t, "waits.txt", WaitsText(r))
-	golden(t, "waits-report.txt", Text(r, "marple-app-1"))
+	golden(t, "waits-report.txt", Full(r, "marple-app-1"))
 	for _, line := range strings.Split(WaitsText(r), "\n") {
 		require.LessOrEqual(t, words.Width(line), width)
 	}
@@ -128,15 +128,16 @@ func TestReports(t *testing.T) {
 		r         *run.Run
 		directory string
 	}{
-		"slow-rank.txt": {slowRank(), "/scratch/marple-app-4711"}, "crowded.txt": {crowded(), ""}, "crowded-waits.txt": {crowdedLateSender(), ""},
-		"silent.txt": {silent, "marple-app-1"}, "hostile.txt": {broken, "/very/long/" + strings.Repeat("directory/", 12)},
+		"slow-rank": {slowRank(), "/scratch/marple-app-4711"}, "crowded": {crowded(), ""}, "crowded-waits": {crowdedLateSender(), ""},
+		"silent": {silent, "marple-app-1"}, "hostile": {broken, "/very/long/" + strings.Repeat("directory/", 12)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			text := Text(c.r, c.directory)
-			golden(t, name, text)
-			lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-			require.LessOrEqual(t, len(lines), 48)
-			for _, line := range lines {
+			whole, brief := Full(c.r, c.directory), Text(c.r, c.directory)
+			golden(t, name+".txt", whole)
+			golden(t, name+"-brief.txt", brief)
+			require.LessOrEqual(t, strings.Count(whole, "\n"), 48)
+			require.LessOrEqual(t, strings.Count(brief, "\n"), 25)
+			for _, line := range strings.Split(whole+brief, "\n") {
 				require.LessOrEqual(t, words.Width(line), 80, line)
 				require.NotContains(t, line, "\x1b")
 			}
@@ -155,18 +156,25 @@ func TestLongReports(t *testing.T) {
 	r.Conditions, r.Functions, r.CallGraph = crowd.Conditions, slowRank().Functions, slowRank().CallGraph
 	for range 12 {
 		r.NotSeen = append(r.NotSeen, run.Note{ID: "x", Text: strings.Repeat("a story ", 20)})
-		text := Text(r, "marple-app-1")
+		text := Full(r, "marple-app-1")
 		require.LessOrEqual(t, strings.Count(text, "\n"), longest, text)
 		require.Contains(t, text, "\nDetails      marple-app-1\n")
+		require.Contains(t, text, "\n1. ")
+		text = Text(r, "marple-app-1")
+		require.LessOrEqual(t, strings.Count(text, "\n"), shortest, text)
+		require.Contains(t, text, "marple report --full marple-app-1\n")
 		require.Contains(t, text, "\n1. ")
 		r.Findings = append(r.Findings, r.Findings[0])
 	}
 	for range longest {
 		r.Conditions = append(r.Conditions, run.Note{ID: "y", Text: "There is something about this run"})
 	}
-	text := Text(r, "marple-app-1")
+	text := Full(r, "marple-app-1")
 	require.Equal(t, longest, strings.Count(text, "\n"))
 	require.True(t, strings.HasSuffix(text, "\n… more in the details\n"))
+	text = Text(r, "marple-app-1")
+	require.Equal(t, shortest, strings.Count(text, "\n"))
+	require.True(t, strings.HasSuffix(text, "\n… more: marple report --full marple-app-1\n"))
 }
 
 // Ranks that lack cores now and then may have problems that nobody can know of.
@@ -176,7 +184,7 @@ func TestNothingIsSaidWithoutCores(t *testing.T) {
 	})
 	r.Findings = diagnosis.Find(r)
 	require.Empty(t, r.Findings)
-	require.Contains(t, Text(r, ""), "No significant problem that could be told from the lack of cores.\n")
+	require.Contains(t, Full(r, ""), "No significant problem that could be told from the lack of cores.\n")
 }
 
 // However many kinds of waiting there are, the first is told.
@@ -184,14 +192,14 @@ func TestWaitsOfManyKinds(t *testing.T) {
 	r := lateSender()
 	r.Waits.Ns = r.Core.Wall / 900
 	r.Waits.Patterns = []run.WaitPattern{{Pattern: "late-sender", Ns: r.Core.Wall / 1800, Share: 1. / 1800}, {Pattern: "wait-at-nxn", Ns: r.Core.Wall / 1800, Share: 1. / 1800}}
-	require.Contains(t, Text(r, ""), "\nWaiting      late sender 0.1 % of all time\n")
+	require.Contains(t, Full(r, ""), "\nWaiting      Late Sender 0.1 % of all time\n")
 }
 
 // What is known of a part of the run only is said so, and not cut.
 func TestEfficiencyOfTheFirstPart(t *testing.T) {
 	r := lateSender()
 	r.Efficiency.Serialization, r.Efficiency.Transfer, r.Efficiency.Replayed = 0.71, 1, 0.009
-	require.Contains(t, Text(r, ""), "serialization 71 % × transfer 100 % (of the\n             first 0.9 %)\n")
+	require.Contains(t, Full(r, ""), "serialization 71 % × transfer 100 % (of the\n             first 0.9 %)\n")
 }
 
 func TestCallGraphs(t *testing.T) {

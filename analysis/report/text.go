@@ -1,9 +1,9 @@
-// Package report shows a run to people: the one-screen text printed when a program ends.
+// Package report shows a run to people: the text printed when a program ends, in short or whole, and other texts.
 //
-// It may use run, callgraph, event and words. It shows what stands in the run and computes nothing new.
+// It shows what stands in the run and computes nothing new.
 //
-// Invariant: the text fits 80 columns and about 40 lines, leads with the answer, and ends with where the
-// details are and what was not seen.
+// Invariant: the text fits 80 columns, the short one 25 lines and the whole one 50; it leads with the answer, and ends
+// with where the details are and what was not seen.
 package report
 
 import (
@@ -24,7 +24,8 @@ const (
 	mostNotes    = 3
 	mostReported = 3
 	mostLines    = 42
-	longest      = 50 // lines, whatever the run
+	longest      = 50 // lines of the whole report, whatever the run
+	shortest     = 25 // lines of the short one
 
 	// Lines that follow, mostly: what comes first may take the rest.
 	belowPaths     = 11
@@ -32,23 +33,28 @@ const (
 	belowFindings  = 22
 )
 
-// Text is the report. directory is where the details are; empty if they are nowhere. What makes it longer than a
-// report may be is left to the details: rows of tables, further findings and notes.
-func Text(r *run.Run, directory string) string {
-	text := ""
-	for less := range mostRows {
-		if text = whole(r, directory, less); strings.Count(text, "\n") <= longest {
+// Full is the whole report, with its tables. directory is where the details are; empty if they are nowhere. What makes
+// it longer than 50 lines is left to the details: rows of tables, further findings and notes.
+func Full(r *run.Run, directory string) string {
+	return fitting(longest, mostRows, "more in the details", func(less int) string { return whole(r, directory, less) })
+}
+
+// fitting gives the first of ever shorter texts that has no more lines than it may; the last one is cut, and says where
+// there is more.
+func fitting(lines, texts int, more string, write func(less int) string) (text string) {
+	for less := range texts {
+		if text = write(less); strings.Count(text, "\n") <= lines {
 			return text
 		}
 	}
-	lines := strings.SplitAfter(text, "\n")
-	return strings.Join(lines[:longest-1], "") + "… more in the details\n"
+	return strings.Join(strings.SplitAfter(text, "\n")[:lines-1], "") + "… " + more + "\n"
 }
 
 // whole is the report with fewer rows of each table, findings and notes than there may be.
 func whole(r *run.Run, directory string, less int) string {
 	w := &writer{r: r, less: less}
 	w.head()
+	w.rule("")
 	w.lead()
 	w.findings()
 	w.conditions()
@@ -60,7 +66,10 @@ func whole(r *run.Run, directory string, less int) string {
 	w.reported()
 	w.counters()
 	w.selection()
-	w.foot(directory)
+	w.line("")
+	w.design(directory)
+	w.details(directory)
+	w.notSeen()
 	return w.String()
 }
 
@@ -111,7 +120,14 @@ func (w *writer) head() {
 	}
 	w.line("Marple: %s, %s on %s%s, %s", r.Program, words.Count(uint64(r.Ranks), "rank", "ranks"),
 		words.Count(uint64(len(r.Hosts)), "host", "hosts"), with, words.Duration(float64(r.WallNs)/1e9))
-	w.line("%s", strings.Repeat("─", width))
+}
+
+// rule draws a line across, with a text in it near its end.
+func (w *writer) rule(text string) {
+	if text != "" {
+		text = " " + text + " ─"
+	}
+	w.line("%s%s", strings.Repeat("─", width-words.Width(text)), text)
 }
 
 func (w *writer) findings() {
@@ -135,18 +151,12 @@ func (w *writer) mayBe(findings []run.Finding) {
 // each writes findings, all of them or as many as fit the report.
 func (w *writer) each(findings []run.Finding, all bool) {
 	if len(findings) == 0 {
-		if w.leads() || slices.ContainsFunc(w.r.Conditions, func(c run.Note) bool { return c.Failed() || c.Hangs() || c.Incomplete() }) {
-			w.line("Nothing else stands out.")
-		} else if a := w.r.Efficiency.CoreAvailability; a > 0 && a < enoughCores && w.r.WithCores == nil {
-			w.line("No significant problem that could be told from the lack of cores.")
-		} else {
-			w.line("No significant problem.")
-		}
+		w.nothing()
 		return
 	}
 	for i, f := range findings {
 		one := &writer{r: w.r}
-		one.finding(i+1, f)
+		one.finding(i+1, f, len(f.Evidence))
 		if !all && (i == w.most(mostFindings) || i > 0 && w.room(belowFindings) < strings.Count(one.String(), "\n")) {
 			w.line("%d more in the details.", len(findings)-i)
 			break
@@ -155,12 +165,22 @@ func (w *writer) each(findings []run.Finding, all bool) {
 	}
 }
 
-func (w *writer) finding(number int, f run.Finding) {
-	w.block(fmt.Sprintf("%d. ", number), "   ", fmt.Sprintf("%s (%s, %s).", f.Title, words.Percent(f.Share), words.Duration(f.Seconds)))
-	if f.Where != "" {
-		w.block("   where   ", "           ", f.Where)
+// nothing says that there are no findings, and how sure that is.
+func (w *writer) nothing() {
+	if w.leads() || slices.ContainsFunc(w.r.Conditions, func(c run.Note) bool { return c.Failed() || c.Hangs() || c.Incomplete() }) {
+		w.line("Nothing else stands out.")
+	} else if a := w.r.Efficiency.CoreAvailability; a > 0 && a < enoughCores && w.r.WithCores == nil {
+		w.line("No significant problem that could be told from the lack of cores.")
+	} else {
+		w.line("No significant problem.")
 	}
-	for j, e := range f.Evidence {
+}
+
+// finding writes a finding with so many pieces of its evidence.
+func (w *writer) finding(number int, f run.Finding, evidence int) {
+	w.title(number, f)
+	w.place(f)
+	for j, e := range f.Evidence[:min(evidence, len(f.Evidence))] {
 		first := "   seen    "
 		if j > 0 {
 			first = "           "
@@ -168,6 +188,16 @@ func (w *writer) finding(number int, f run.Finding) {
 		w.block(first, "           ", e.Text)
 	}
 	w.block("   advice  ", "           ", f.Advice)
+}
+
+func (w *writer) title(number int, f run.Finding) {
+	w.block(fmt.Sprintf("%d. ", number), "   ", fmt.Sprintf("%s (%s, %s).", f.Title, words.Percent(f.Share), words.Duration(f.Seconds)))
+}
+
+func (w *writer) place(f run.Finding) {
+	if f.Where != "" {
+		w.block("   where   ", "           ", f.Where)
+	}
 }
 
 // enoughCores is from when on waiting in MPI is told from waiting for ranks without a core; see the general model.
@@ -458,8 +488,18 @@ func (w *writer) reported() {
 // mostModels are told; the others stand in the details.
 const mostModels = 4
 
-// selection names the implementations to take, what the most important choice is worth, and models that were fitted.
+// selection tells of the implementations to take, and of the models that the choice rests on.
 func (w *writer) selection() {
+	if w.r.Selection == nil {
+		return
+	}
+	w.line("")
+	w.choices()
+	w.models()
+}
+
+// choices names the implementations to take, and what the most important choice is worth.
+func (w *writer) choices() {
 	s := w.r.Selection
 	if s == nil {
 		return
@@ -486,9 +526,13 @@ func (w *writer) selection() {
 	if len(any) > 0 {
 		text += "; any will do for " + strings.Join(any, ", ")
 	}
-	w.line("")
+	w.block("Best choice  ", "             ", strings.TrimPrefix(strings.Join(take, ", ")+"; "+text, "; "))
+}
+
+// models are those that were fitted for a choice that matters.
+func (w *writer) models() {
 	const indent = "             "
-	w.block("Best choice  ", indent, strings.TrimPrefix(strings.Join(take, ", ")+"; "+text, "; "))
+	s := w.r.Selection
 	fitted := slices.DeleteFunc(slices.Clone(s.Models), func(m run.CostModel) bool {
 		matters := slices.ContainsFunc(s.Choices, func(c run.Choice) bool { return !c.Any && strings.HasPrefix(m.Implementation, c.Family+".") })
 		return m.Samples == 0 || !matters
@@ -536,14 +580,15 @@ func (w *writer) design(directory string) {
 	w.block("Design       ", "             ", text)
 }
 
-func (w *writer) foot(directory string) {
-	w.line("")
-	w.design(directory)
+func (w *writer) details(directory string) {
 	if directory != "" {
 		w.block("Details      ", "             ", directory)
 	} else {
 		w.line("Details      not kept")
 	}
+}
+
+func (w *writer) notSeen() {
 	notSeen := []string{}
 	for i, n := range w.r.NotSeen {
 		if i == w.most(mostNotes) {
@@ -553,7 +598,7 @@ func (w *writer) foot(directory string) {
 		notSeen = append(notSeen, n.Text)
 	}
 	if len(notSeen) == 0 {
-		notSeen = append(notSeen, "nothing that Marple knows of is missing")
+		notSeen = append(notSeen, "none known")
 	}
-	w.block("Not seen     ", "             ", strings.Join(notSeen, "; "))
+	w.block("Not measured: ", "             ", strings.Join(notSeen, "; "))
 }

@@ -21,12 +21,13 @@ func (w *writer) waits() {
 		if i > 0 && (i == mostNotes || p.Ns*1000 < wall) {
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s %s", strings.ReplaceAll(p.Pattern, "-", " "), words.Percent(p.Share)))
+		parts = append(parts, fmt.Sprintf("%s %s", words.WaitState(p.Pattern), words.Percent(p.Share)))
 	}
 	w.block("Waiting      ", "             ", strings.Join(parts, ", ")+" of all time")
 	if len(t.Delays) > 0 {
 		d := t.Delays[0]
-		w.row(d.Where, "  %4s of it because of rank %d: ", words.Percent(float64(d.Direct+d.Passed)/float64(t.Ns)), d.PerRank[0].Rank)
+		w.block("             ", "             ", fmt.Sprintf("%s of it because of rank %d: %s",
+			words.Percent(float64(d.Direct+d.Passed)/float64(t.Ns)), d.PerRank[0].Rank, d.Where))
 	}
 }
 
@@ -50,7 +51,7 @@ func WaitsText(r *run.Run) string {
 		w.line("")
 		w.line("%-26s %6s %9s %10s", "pattern", "share", "time", "instances")
 		for _, p := range t.Patterns {
-			w.line("%-26s %6s %9s %10s", p.Pattern, share(p.Ns), time(p.Ns), words.Number(p.Instances))
+			w.line("%-26s %6s %9s %10s", words.WaitState(p.Pattern), share(p.Ns), time(p.Ns), words.Number(p.Instances))
 		}
 		w.line("")
 		w.line("%6s %9s %6s  %s", "share", "time", "rank", "waits (for)")
@@ -58,7 +59,7 @@ func WaitsText(r *run.Run) string {
 			if w.more(i, len(t.Sites)) {
 				break
 			}
-			w.row(s.Where, "%6s %9s %6d  %s: ", share(s.Ns), time(s.Ns), s.PerRank[0].Rank, s.Pattern)
+			w.row(s.Where, "%6s %9s %6d  %s: ", share(s.Ns), time(s.Ns), s.PerRank[0].Rank, words.WaitState(s.Pattern))
 			w.row(s.ForWhere, "%24s for ", "")
 		}
 		w.line("")
@@ -67,7 +68,7 @@ func WaitsText(r *run.Run) string {
 			if w.more(i, len(t.Delays)) {
 				break
 			}
-			w.row(d.Where, "%6s %9s %9s %6d  %s: ", share(d.Direct+d.Passed), time(d.Direct), time(d.Passed), d.PerRank[0].Rank, d.Pattern)
+			w.row(d.Where, "%6s %9s %9s %6d  %s: ", share(d.Direct+d.Passed), time(d.Direct), time(d.Passed), d.PerRank[0].Rank, words.WaitState(d.Pattern))
 		}
 		w.line("")
 		w.line("%9s %6s %6s", "time", "waits", "for")

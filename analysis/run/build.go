@@ -568,7 +568,7 @@ func conditions(r *Run) []Note {
 	if simulated {
 		list = append(list, Note{"time-simulated", "times are those of a simulated MPI, not of this machine", 0})
 	}
-	coreless := fmt.Sprintf("for %.0f %% of the time ranks that could go on had no core", 100*(1-r.Efficiency.CoreAvailability))
+	coreless := fmt.Sprintf("for %.0f %% of the time runnable ranks waited for a CPU", 100*(1-r.Efficiency.CoreAvailability))
 	for _, h := range r.Hosts {
 		if !simulated && h.Cores > 0 && h.Ranks > h.Cores {
 			list = append(list, Note{ranksOutnumberCores, fmt.Sprintf(

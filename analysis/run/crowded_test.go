@@ -15,7 +15,7 @@ func TestCrowded(t *testing.T) {
 		id     string
 		says   string
 	}{
-		"nobody of ours": {4, 10, coresShared, "Other work ran on these cores: for 50 % of the time ranks that could go on had no core"},
+		"nobody of ours": {4, 10, coresShared, "Other work ran on these cores: for 50 % of the time runnable ranks waited for a CPU"},
 		"bound":          {1, 50, threadsBound, "Ranks 0 and 1 have 1 core each for all their threads: for 50 %"},
 		"bound to two":   {2, 145, threadsBound, "Ranks 0 and 1 have 2 cores each for all their threads: "},
 		"not bound":      {4, 145, threadsShareCores, "The ranks' own other threads, and what else runs, share the cores with them: "},

@@ -15,6 +15,7 @@ import (
 
 	"marple/analysis/analysistest"
 	"marple/analysis/diagnosis"
+	"marple/analysis/knowledge"
 	"marple/analysis/run"
 	"marple/analysis/series"
 	"marple/analysis/store/storetest"
@@ -65,7 +66,7 @@ func scaling(ranks int, size float64, seed uint64) *run.Run {
 		r.Recv(8, (r.Rank+ranks-1)%ranks, 100, ms)
 	})
 	r.Parameters = map[string]float64{"size": size}
-	diagnosis.Conclude(r)
+	diagnosis.Conclude(r, knowledge.Library{})
 	return r
 }
 

@@ -36,8 +36,8 @@ var kept = []string{run.File, run.ReportFile, run.InvocationsFile}
 
 // New is a run that is to become a trial.
 type New struct {
-	Application string // preset: the program; of a trial that is there already: as it is
-	Experiment  string // preset: default; likewise
+	Application string // default: the program; of a trial that is there already: as it is
+	Experiment  string // default: default; likewise
 	Name        string
 	Metadata    map[string]string // that the user gives
 	Run         *run.Run

@@ -8,6 +8,7 @@ import (
 
 	"marple/analysis/analysistest"
 	"marple/analysis/diagnosis"
+	"marple/analysis/knowledge"
 	"marple/analysis/profile"
 	"marple/analysis/record"
 	"marple/analysis/run"
@@ -29,7 +30,7 @@ func FuzzRead(f *testing.F) {
 		data = data[:len(data)-int(cut)%len(data)]
 		p, _ := readRecords(bytes.NewReader(data), int64(len(data)), func(p *record.Process, thread int) { p.Keep(thread, filepath.Join(t.TempDir(), "none")) }, func(int) (spillFile, error) { return nil, errors.New("none") })
 		if p != nil {
-			diagnosis.Conclude(run.New(profile.FromProcess(p, nil), analysistest.Names{}))
+			diagnosis.Conclude(run.New(profile.FromProcess(p, nil), analysistest.Names{}), knowledge.Library{})
 		}
 	})
 }

@@ -227,6 +227,22 @@ func Sentence(s string) string {
 	return string(unicode.ToUpper(r)) + s[size:]
 }
 
+// WaitState is the name of a wait state as Scalasca writes it, such as Late Sender or Wait at N×N, from our own such as
+// late-sender.
+func WaitState(id string) string {
+	parts := strings.Split(id, "-")
+	for i, part := range parts {
+		switch part {
+		case "at", "":
+		case "nxn":
+			parts[i] = "N×N"
+		default:
+			parts[i] = strings.ToUpper(part[:1]) + part[1:]
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
 // Method is a component's method: States.compute, or of one of several instances States[fine].compute.
 func Method(component, instance, method string) string {
 	if instance != "" {

@@ -49,7 +49,7 @@ func database(c *cobra.Command, below bool) {
 	if below {
 		flags = c.PersistentFlags()
 	}
-	flags.String("db", "", "database: a file, or postgres://user@host/database (preset: MARPLE_DB, else marple.db)")
+	flags.String("db", "", "database: a file, or postgres://user@host/database (default: MARPLE_DB, else marple.db)")
 }
 
 // openStore opens the database that a command is to work with.
@@ -112,8 +112,8 @@ could not be read have an error instead, and the exit code is 1; all others are 
 		},
 	}
 	as := format(c, "text", "json")
-	application := c.Flags().String("application", "", "application that the runs are of (preset: the program's name)")
-	experiment := c.Flags().String("experiment", "", "experiment that the runs belong to (preset: default)")
+	application := c.Flags().String("application", "", "application that the runs are of (default: the program's name)")
+	experiment := c.Flags().String("experiment", "", "experiment that the runs belong to (default: default)")
 	meta := c.Flags().StringArray("meta", nil, "NAME=TEXT to keep with the runs: compiler=gcc-12")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
 		metadata := map[string]string{}
@@ -353,7 +353,7 @@ func dbList() *cobra.Command {
 const minute = "2006-01-02 15:04"
 
 func limitFlag(c *cobra.Command) *int {
-	return c.Flags().Int("limit", 40, "print at most so many trials, the latest (0: all)")
+	return c.Flags().Int("latest", 40, "print at most so many trials, the latest (0: all)")
 }
 
 func dbQuery() *cobra.Command {
@@ -395,7 +395,7 @@ A trial without a parameter that the expression asks for is left out, and counte
 // printTrials prints the latest of the trials.
 func printTrials(c *cobra.Command, found *store.Selection, as string, limit int) error {
 	if limit < 0 {
-		return usage("--limit: %d: expected a number of trials, or 0 for all", limit)
+		return usage("--latest: %d: expected a number of trials, or 0 for all", limit)
 	}
 	list := slices.Clone(found.Trials)
 	slices.SortStableFunc(list, func(x, y *store.Trial) int { return y.Started.Compare(x.Started) })
@@ -428,7 +428,7 @@ func printTrials(c *cobra.Command, found *store.Selection, as string, limit int)
 			words.Percent(t.Parallel), words.Fit(what, 40))
 	}
 	if left > 0 {
-		fmt.Fprintf(out, "… %s more; --limit 0 shows all\n", words.Number(uint64(left)))
+		fmt.Fprintf(out, "… %s more; --latest 0 shows all\n", words.Number(uint64(left)))
 	}
 	return nil
 }
@@ -491,7 +491,7 @@ marple fit prints.`,
 				fmt.Fprintf(out, "%-12s %s\n", words.Fit(words.Clean(l[0]), 12), words.Fit(words.Clean(l[1]), 67))
 			}
 		}
-		_, err = fmt.Fprintf(out, "\n%s", pipeline.Report(r, where))
+		_, err = fmt.Fprintf(out, "\n%s", report.Full(r, where))
 		return err
 	})
 	return c
@@ -524,7 +524,7 @@ func dbExport() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export SELECTION",
 		Short: "Make run directories of trials again",
-		Long: `Makes run directories of trials, with the files that were imported. One trial becomes the directory given with -o (preset:
+		Long: `Makes run directories of trials, with the files that were imported. One trial becomes the directory given with -o (default:
 the name that it had); several become directories in it, named after their numbers.
 
 ` + selectionHelp + `

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"marple/analysis/analysistest"
-	"marple/analysis/pipeline"
+	"marple/analysis/report"
 	"marple/analysis/run"
 	"marple/analysis/store"
 )
@@ -35,7 +35,7 @@ func storeMany(t *testing.T, n int) (directories []string) {
 		})
 		directory := filepath.Join(above, fmt.Sprint("run-", i))
 		require.NoError(t, os.Mkdir(directory, 0o777))
-		require.NoError(t, r.Write(analysistest.In(directory), pipeline.Report(r, directory)))
+		require.NoError(t, r.Write(analysistest.In(directory), report.Full(r, directory)))
 		directories = append(directories, directory)
 	}
 	return directories
@@ -162,7 +162,7 @@ func storeSeries(directory string) error {
 			})
 		})
 		into := filepath.Join(directory, fmt.Sprint(i+1))
-		if err := errors.Join(os.MkdirAll(into, 0o777), r.Write(analysistest.In(into), pipeline.Report(r, into))); err != nil {
+		if err := errors.Join(os.MkdirAll(into, 0o777), r.Write(analysistest.In(into), report.Full(r, into))); err != nil {
 			return err
 		}
 	}

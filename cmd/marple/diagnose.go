@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -27,6 +28,7 @@ import (
 type diagnose struct {
 	models, set []string
 	explain     bool
+	own         string // directory of models
 	format      *string
 	out         string
 	most        int // runs
@@ -68,10 +70,11 @@ Each run is kept. Where the launcher does not pass LD_PRELOAD on, put marple exe
 		return oneRun(c, arguments)
 	}
 	d := &diagnose{format: format(c, "text", "json")}
-	c.Flags().StringArrayVar(&d.models, "model", nil, "model, composition or YAML file to diagnose with; may be repeated (preset: what the run looks like)")
+	c.Flags().StringArrayVar(&d.models, "model", nil, "model, composition or YAML file to diagnose with; may be repeated (default: what the run looks like)")
+	c.Flags().StringVar(&d.own, "knowledge", "", knowledgeUsage)
 	c.Flags().BoolVar(&d.explain, "explain", false, "show all evidence, and why other conclusions were rejected")
 	c.Flags().StringArrayVar(&d.set, "set", nil, "change a threshold: [MODEL.]NAME=QUANTITY, as in --set least=3%")
-	c.Flags().StringVar(&d.out, "out", "", "with a command: where its runs are kept, as DIR-1, DIR-2, ... (preset: marple-diagnose-<pid>)")
+	c.Flags().StringVar(&d.out, "out", "", "with a command: where its runs are kept, as DIR-1, DIR-2, ... (default: marple-diagnose-<pid>)")
 	c.Flags().IntVar(&d.most, "max-runs", 3, "with a command: most runs")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
 		if c.ArgsLenAtDash() == 0 {
@@ -107,6 +110,9 @@ func (d *diagnose) diagnose(path string) (*run.Run, *diagnosis.Result, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if d.models == nil && d.set == nil && d.own == "" {
+		result.Settle(r)
+	}
 	return r, result, nil
 }
 
@@ -122,16 +128,20 @@ func (d *diagnose) print(out io.Writer, r *run.Run, result *diagnosis.Result) er
 // thresholds.
 func (d *diagnose) knowledge(r *run.Run) (choice *diagnosis.Choice, err error) {
 	choice = &diagnosis.Choice{Looks: []diagnosis.Likeness{}}
+	library, err := ownKnowledge(d.own)
+	if err != nil {
+		return nil, err
+	}
 	models := d.models
 	if len(models) == 0 {
-		if choice, err = diagnosis.Choose(r, knowledge.Library{}); err != nil {
+		if choice, err = diagnosis.Choose(r, library); err != nil {
 			return nil, err
 		}
 	} else {
 		models = append([]string{"general"}, models...)
 	}
 	for _, name := range models {
-		k, err := loadKnowledge(name)
+		k, err := loadFrom(library, name)
 		if err != nil {
 			return nil, err
 		}
@@ -164,6 +174,9 @@ func (d *diagnose) rerun(out io.Writer, line []string) error {
 		d.out = fmt.Sprintf("marple-diagnose-%d", os.Getpid())
 	}
 	settings := map[string]string{"report": "none"}
+	if d.own != "" {
+		settings["knowledge"] = d.own
+	}
 	var r *run.Run
 	var result *diagnosis.Result
 	for n := 1; ; n++ {
@@ -239,8 +252,13 @@ func (d *diagnose) measure(line []string, directory string, settings map[string]
 
 // loadKnowledge takes the name of built-in knowledge, or a file.
 func loadKnowledge(name string) (*knowledge.Knowledge, error) {
+	return loadFrom(knowledge.Library{}, name)
+}
+
+// loadFrom is the same with a library of the user's.
+func loadFrom(library knowledge.Library, name string) (*knowledge.Knowledge, error) {
 	if !isFile(name) {
-		k, err := knowledge.Library{}.Load(name)
+		k, err := library.Load(name)
 		if err != nil {
 			return nil, usageError{err}
 		}
@@ -251,6 +269,22 @@ func loadKnowledge(name string) (*knowledge.Knowledge, error) {
 		return nil, err
 	}
 	return knowledge.Library{Directory: filepath.Dir(name)}.Read(name, data)
+}
+
+// knowledgeUsage says what --knowledge is, in every command that has it.
+const knowledgeUsage = "directory with models of your own beside the built-in ones (default: MARPLE_KNOWLEDGE)"
+
+func knowledgeFlag(c *cobra.Command) *string {
+	return c.Flags().String("knowledge", "", knowledgeUsage)
+}
+
+// ownKnowledge is the library with the models of a directory, or of MARPLE_KNOWLEDGE.
+func ownKnowledge(directory string) (knowledge.Library, error) {
+	library := knowledge.Library{Directory: cmp.Or(directory, os.Getenv("MARPLE_KNOWLEDGE"))}
+	if err := library.Check(); err != nil {
+		return library, usage("--knowledge: %v", err)
+	}
+	return library, nil
 }
 
 func isFile(name string) bool {

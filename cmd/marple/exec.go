@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"marple/analysis/knowledge"
 	"marple/analysis/setting"
 	"marple/analysis/store"
 	"marple/analysis/words"
@@ -84,6 +85,14 @@ or MARPLE_CONFIG (keep-raw: on). A flag counts more than a variable, a variable 
 		if families := set["families"]; families != "" { // the program may change its directory
 			if path, err := filepath.Abs(families); err == nil {
 				set["families"] = path
+			}
+		}
+		if own := set["knowledge"]; own != "" {
+			if err := (knowledge.Library{Directory: own}).Check(); err != nil {
+				return usage("--knowledge: %v", err)
+			}
+			if path, err := filepath.Abs(own); err == nil {
+				set["knowledge"] = path
 			}
 		}
 		return replace(arguments, set)

@@ -24,7 +24,7 @@ Output goes to standard output, or to the file that -o names; formats that are d
 not exist yet. The Extra-P formats take several runs, which must differ in a parameter (marple exec --params) or in
 the number of ranks. Characters that a format cannot carry are written as \x1b.`}
 	to := c.Flags().String("to", "", "format: "+strings.Join(names, ", "))
-	file := c.Flags().StringP("output", "o", "", "file or directory to write (preset: standard output)")
+	file := c.Flags().StringP("output", "o", "", "file or directory to write (default: standard output)")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
 		f := export.FormatOf(*to)
 		switch {

@@ -19,7 +19,7 @@ func invocationsCommand() *cobra.Command {
 	c := &cobra.Command{Use: "invocations RUN COMPONENT.METHOD --by PARAMETER", Short: "Show a table of a method's invocations by their parameters",
 		Long: `Prints what the invocations of a component's method took, by a parameter that was recorded with them: a row for each of its
 values, with the mean, the standard deviation, and the number of invocations on all ranks. --value names another column
-of invocations.parquet: wall (preset), mpi, compute, exclusive, overlap, quality.NAME, counter.NAME.
+of invocations.parquet: wall (default), mpi, compute, exclusive, overlap, quality.NAME, counter.NAME.
 
     marple invocations RUN sc.compute --by q --against mode --per        two modes of access, per array element
     marple invocations RUN grace.GC_Synch --by level --value mpi --after grace.GC_regrid_above
@@ -49,7 +49,7 @@ second to the first is shown. Below stands whether communication rivals computat
 	c.Flags().StringVar(&q.Columns, "against", "", "parameter that columns are of")
 	c.Flags().StringVar(&q.After, "after", "", "method whose invocation parts the columns: COMPONENT.METHOD, or COMPONENT.METHOD#NUMBER")
 	c.Flags().StringVar(&q.Value, "value", "wall", "what to show of the invocations")
-	least := c.Flags().Bool("least", false, "show the least instead of the mean: what it takes when nothing else disturbs")
+	least := c.Flags().Bool("minimum", false, "show the least instead of the mean: what it takes when nothing else disturbs")
 	per := c.Flags().Bool("per", false, "divide by the value of --by")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
 		if *as == "csv" {

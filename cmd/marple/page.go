@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"marple/analysis/diagnosis"
-	"marple/analysis/knowledge"
 	"marple/analysis/model"
 	"marple/analysis/page"
 	"marple/analysis/pipeline"
@@ -29,7 +28,8 @@ const pageFile = "report.html"
 // pageOptions say what a page is to show beside the run itself.
 type pageOptions struct {
 	models      []string
-	most        int // events
+	own         string // directory of models
+	most        int    // events
 	alpha, beta float64
 }
 
@@ -39,7 +39,7 @@ func pageCommand() *cobra.Command {
 messages, waits, critical path, and, where they are known, a timeline (of runs measured with --trace), models
 and the choice of implementations. It asks no network for anything, and can be sent to others.`}
 	o := pageFlags(c)
-	out := c.Flags().StringP("output", "o", "", "file to write (preset: "+pageFile+" in the run directory; - is stdout)")
+	out := c.Flags().StringP("output", "o", "", "file to write (default: "+pageFile+" in the run directory; - is stdout)")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
 		if err := o.check(); err != nil {
 			return err
@@ -71,6 +71,7 @@ and the choice of implementations. It asks no network for anything, and can be s
 
 func pageFlags(c *cobra.Command) *pageOptions {
 	o := &pageOptions{}
+	c.Flags().StringVar(&o.own, "knowledge", "", knowledgeUsage)
 	c.Flags().StringArrayVar(&o.models, "models", nil, "model file of marple fit to show; may be repeated")
 	c.Flags().IntVar(&o.most, "events", 20_000, "most calls and regions that are shown one by one on the timeline: the longest (0: no timeline)")
 	c.Flags().Float64Var(&o.alpha, "alpha", 0.1, "call graphs of components: shade what pruning with this α leaves out")
@@ -103,13 +104,18 @@ func (o *pageOptions) load(path string) (*page.Page, error) {
 
 func (o *pageOptions) describe(r *run.Run, directory string) (*page.Page, error) {
 	p := &page.Page{Run: r, Core: prune.Rule{Alpha: o.alpha, Beta: o.beta}, Directory: directory, Version: version}
-	choice, err := diagnosis.Choose(r, knowledge.Library{})
+	library, err := ownKnowledge(o.own)
+	if err != nil {
+		return nil, err
+	}
+	choice, err := diagnosis.Choose(r, library)
 	if err != nil {
 		return nil, err
 	}
 	if p.Diagnosis, err = choice.Diagnose(r, trace.Events(directory)); err != nil {
 		return nil, err
 	}
+	p.Diagnosis.Settle(r)
 	if o.most > 0 && directory != "" {
 		if err := o.timeline(p, directory); err != nil && !errors.Is(err, trace.ErrNoLogs) {
 			p.Unreadable = err.Error() // all else is known

@@ -82,7 +82,7 @@ func pruneGraph(path, families string, s *sizes, by string, choose []string) (*g
 
 // byFlag is what is one node.
 func byFlag(c *cobra.Command) *string {
-	return c.Flags().String("by", "", "what is one node: method (of a component, below the methods that call it) or path (preset: method of a run; the nodes of a JSON call graph as they are)")
+	return c.Flags().String("by", "", "what is one node: method (of a component, below the methods that call it) or path (default: method of a run; the nodes of a JSON call graph as they are)")
 }
 
 // readGraph reads a call graph with the nodes that are wanted.

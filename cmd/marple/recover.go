@@ -9,6 +9,7 @@ import (
 
 	"marple/analysis/files"
 	"marple/analysis/pipeline"
+	"marple/analysis/report"
 )
 
 func recoverCommand() *cobra.Command {
@@ -19,8 +20,13 @@ would have done. Of each rank it says how it ended. Records stay where they are,
 --clear says otherwise.`}
 	as := format(c, "text", "json")
 	wait := c.Flags().Duration("wait", 0, "wait so long for ranks that still run")
+	own := knowledgeFlag(c)
 	clear := c.Flags().Bool("clear", false, "remove the records when the run is stored, unless a rank still runs or a record could not be read")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
+		library, err := ownKnowledge(*own)
+		if err != nil {
+			return err
+		}
 		path, err := filepath.Abs(arguments[0])
 		if err != nil {
 			return err
@@ -29,7 +35,7 @@ would have done. Of each rank it says how it ended. Records stay where they are,
 		if err != nil {
 			return err
 		}
-		r, problems, err := pipeline.Recover(directory, *wait)
+		r, problems, err := pipeline.Recover(directory, *wait, library)
 		for _, problem := range problems {
 			fmt.Fprintf(c.ErrOrStderr(), "marple: %v\n", problem)
 		}
@@ -37,12 +43,12 @@ would have done. Of each rank it says how it ended. Records stay where they are,
 			return err
 		}
 		pipeline.Choose(r, os.Getenv("MARPLE_FAMILIES"), path)
-		kept := r.Write(directory, pipeline.Report(r, path))
+		kept := r.Write(directory, report.Full(r, path))
 		if kept != nil {
 			fmt.Fprintf(c.ErrOrStderr(), "marple: the run cannot be kept: %v\n", kept)
 		}
 		// Ranks that are about to leave wait for the records to go, and their leaving may be what ends this process.
-		err = printRun(c.OutOrStdout(), r, path, *as)
+		err = printRun(c.OutOrStdout(), r, path, *as, false)
 		if *clear && kept == nil && len(problems) == 0 {
 			_ = pipeline.Clear(directory, r) // what stays can be removed by hand
 		}

@@ -16,7 +16,8 @@ import (
 
 	"marple/analysis/analysistest"
 	"marple/analysis/diagnosis"
-	"marple/analysis/pipeline"
+	"marple/analysis/knowledge"
+	"marple/analysis/report"
 	"marple/analysis/run"
 	"marple/analysis/selection"
 	"marple/analysis/store/storetest"
@@ -81,8 +82,8 @@ func storeRun(directory string) error {
 			r.Recv(31, (r.Rank+3)%4, 1000, ms)
 		})
 	})
-	diagnosis.Conclude(r)
-	return r.Write(analysistest.In(directory), pipeline.Report(r, directory))
+	diagnosis.Conclude(r, knowledge.Library{})
+	return r.Write(analysistest.In(directory), report.Full(r, directory))
 }
 
 // storeSides keeps four runs each of a program before and after its solver became slower by a fifth of the run.
@@ -139,7 +140,7 @@ func storeValidation(directory string) error {
 		if err := os.Mkdir(path, 0o777); err != nil {
 			return err
 		}
-		if err := r.Write(analysistest.In(path), pipeline.Report(r, path)); err != nil {
+		if err := r.Write(analysistest.In(path), report.Full(r, path)); err != nil {
 			return err
 		}
 		if err := parquet.WriteFile(filepath.Join(path, "invocations.parquet"), records); err != nil {
@@ -182,7 +183,7 @@ func FuzzReadRun(f *testing.F) {
 	f.Add([]byte(`{"schema":1,"ranks":1,"call_graph":[{"children":[null]}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if r, err := run.Decode(data); err == nil {
-			pipeline.Report(r, "d")
+			report.Full(r, "d")
 			diagnosis.Find(r)
 		}
 	})

@@ -32,9 +32,9 @@ The file of families (YAML); a program may also declare parts of it, with marple
     machine: {clock: 2.8}              # parameters that are the machine's
     families:
       flux:
-        components: [flux1, flux2]     # its instances in the call graph; preset: the family's name, or
+        components: [flux1, flux2]     # its instances in the call graph; default: the family's name, or
                                        # components of its implementations' classes
-        bound: yes                     # preset: all instances take the same implementation
+        bound: yes                     # default: all instances take the same implementation
         implementations:
           efm:
             time: 0.16*q               # of one invocation, without the components it calls
@@ -174,7 +174,7 @@ func scriptFrom(a *selection.Answer, path string) (string, error) {
 }
 
 func familiesFlag(c *cobra.Command) *string {
-	return c.Flags().String("families", "", "file of families, in YAML (preset: what the program has declared)")
+	return c.Flags().String("families", "", "file of families, in YAML (default: what the program has declared)")
 }
 
 // sizes are --at and --records.

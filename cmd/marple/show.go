@@ -22,7 +22,7 @@ func oneRun(c *cobra.Command, arguments []string) error {
 	return nil
 }
 
-// format adds --format; the first choice is the preset.
+// format adds --format; the first choice is the default.
 func format(c *cobra.Command, choices ...string) *string {
 	value := c.Flags().String("format", choices[0], "output: "+strings.Join(choices, ", "))
 	complete(c, "format", choices)
@@ -43,12 +43,14 @@ func complete(c *cobra.Command, flag string, values []string) {
 
 func reportCommand() *cobra.Command {
 	c := &cobra.Command{Use: "report RUN", Short: "Print the report of a run again", Args: oneRun,
-		Long: `Prints the report of a run directory. --format json prints everything that is known of the run; its fields are
+		Long: `Prints the report of a run directory, as it was printed when the program ended: what held it back, where, and what to
+change, in at most 25 lines. --full adds the tables. --format json prints everything that is known of the run; its fields are
 described by the JSON Schema that --schema prints.
 
 RUN may also be a directory of TAU profiles (profile.0.0.0, or MULTI__TIME/profile.0.0.0 and the same of other
 metrics), here and in the other commands: they are diagnosed as far as profiles allow.`}
 	as := format(c, "text", "json")
+	full := c.Flags().Bool("full", false, "with all of its tables: waiting, MPI functions, call paths, messages, counters")
 	schema := c.Flags().Bool("schema", false, "print the JSON Schema of --format json and of run.json")
 	c.Args = func(c *cobra.Command, arguments []string) error {
 		if *schema && len(arguments) == 0 {
@@ -65,12 +67,12 @@ metrics), here and in the other commands: they are diagnosed as far as profiles 
 		if err != nil {
 			return err
 		}
-		return printRun(c.OutOrStdout(), r, arguments[0], *as)
+		return printRun(c.OutOrStdout(), r, arguments[0], *as, *full)
 	}
 	return c
 }
 
-func printRun(out io.Writer, r *run.Run, path, as string) error {
+func printRun(out io.Writer, r *run.Run, path, as string, full bool) error {
 	if as == "json" {
 		data, err := r.Encode()
 		if err != nil {
@@ -82,7 +84,11 @@ func printRun(out io.Writer, r *run.Run, path, as string) error {
 	if filepath.Base(path) == run.File {
 		path = filepath.Dir(path)
 	}
-	_, err := io.WriteString(out, pipeline.Report(r, path))
+	text := report.Text(r, path)
+	if full {
+		text = report.Full(r, path)
+	}
+	_, err := io.WriteString(out, text)
 	return err
 }
 

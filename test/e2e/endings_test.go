@@ -20,8 +20,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"marple/analysis/files"
+	"marple/analysis/knowledge"
 	"marple/analysis/pipeline"
 	"marple/analysis/record"
+	"marple/analysis/report"
 	"marple/analysis/run"
 )
 
@@ -262,13 +264,13 @@ func (m *library) hung(t testing.TB, n int, ready func(r *run.Run) bool, program
 	require.Eventually(t, func() bool {
 		d, err := files.In(directory)
 		if err == nil {
-			r, _, err = pipeline.Recover(d, 0)
+			r, _, err = pipeline.Recover(d, 0, knowledge.Library{})
 		}
 		return err == nil && ready(r)
 	}, patience, 100*time.Millisecond)
 	_ = syscall.Kill(-job.Process.Pid, syscall.SIGTERM)
 	_ = job.Wait()
-	return r, pipeline.Report(r, directory)
+	return r, report.Full(r, directory)
 }
 
 // A run that hangs: each rank is told in which call it is, of whom, since when and from where.

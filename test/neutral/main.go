@@ -23,8 +23,8 @@
 // those with their numbers masked; else nothing but the exit status, which the table then says. What differs is tried
 // again, and must differ each time. Flags:
 //
-//	-under COMMAND   what to put in the place of {} (preset: marple exec, of build/)
-//	-limit DURATION  for each run (preset: 10m)
+//	-under COMMAND   what to put in the place of {} (default: marple exec, of build/)
+//	-limit DURATION  for each run (default: 10m)
 //	-v               show what differs, in full
 //
 // The exit code is 0 if all are the same, 1 if one differs or cannot be run, 2 for wrong usage.

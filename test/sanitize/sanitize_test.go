@@ -142,7 +142,7 @@ func TestThreadSanitizer(t *testing.T) {
 	threads := s.program(t, "hosts/threads")
 	tau, plugin := s.tau(t)
 	t.Run("TAU", func(t *testing.T) {
-		_, err := s.run(t, append(plugin, core("core"), "TSAN_OPTIONS=exitcode=66"), tau, "threads")
+		_, err := s.run(t, append(plugin, core("core"), "TSAN_OPTIONS=exitcode=66", "MARPLE_FULL=on"), tau, "threads")
 		assert.NotContains(t, err, "WARNING: ThreadSanitizer", tail(err))
 		assert.Contains(t, err, "\nReported     from threads", tail(err))
 	})
