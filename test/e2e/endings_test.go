@@ -135,7 +135,9 @@ func TestEndings(t *testing.T) {
 						assert.Equal(t, sorted(bare.stdout), sorted(measured.stdout))
 					}
 					assert.Empty(t, measured.said())
-					assert.Equal(t, end.reports, measured.reported(), measured.stderr)
+					if mpi != mpich || end.ended != "failed" { // that may be among what is lost: it is in the run directory
+						assert.Equal(t, end.reports, measured.reported(), measured.stderr)
+					}
 					if !end.reports {
 						recovered := command{}.run(t, artifact(t, "marple"), "recover", directory)
 						assert.Zero(t, recovered.code, recovered.stderr)
