@@ -103,7 +103,7 @@ func (c *chrome) write(e chromeEvent) {
 		c.out.WriteByte(',')
 	}
 	c.any = true
-	text, err := json.MarshalNoEscape(e)
+	text, err := json.Marshal(e)
 	if err != nil && c.err == nil {
 		c.err = err
 	}
