@@ -21,6 +21,7 @@ would have done. Of each rank it says how it ended. Records stay where they are,
 	as := format(c, "text", "json")
 	wait := c.Flags().Duration("wait", 0, "wait so long for ranks that still run")
 	own := knowledgeFlag(c)
+	full := c.Flags().Bool("full", false, "print the whole report, with its tables (default: what MARPLE_FULL says)")
 	clear := c.Flags().Bool("clear", false, "remove the records when the run is stored, unless a rank still runs or a record could not be read")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
 		library, err := ownKnowledge(*own)
@@ -48,7 +49,7 @@ would have done. Of each rank it says how it ended. Records stay where they are,
 			fmt.Fprintf(c.ErrOrStderr(), "marple: the run cannot be kept: %v\n", kept)
 		}
 		// Ranks that are about to leave wait for the records to go, and their leaving may be what ends this process.
-		err = printRun(c.OutOrStdout(), r, path, *as, false)
+		err = printRun(c.OutOrStdout(), r, path, *as, *full || os.Getenv("MARPLE_FULL") == "on")
 		if *clear && kept == nil && len(problems) == 0 {
 			_ = pipeline.Clear(directory, r) // what stays can be removed by hand
 		}

@@ -249,7 +249,9 @@ func TestComponents(t *testing.T) {
 			}
 			if i.name() == "Driver.go" || i.name() == "Mesh.exchange" {
 				require.Positive(t, i["mpi"], i)
-				require.Positive(t, i["overlap"], i)
+				if i.ns("off_core") == 0 { // which may be noticed later than it was, and leave nothing of a short overlap
+					require.Positive(t, i["overlap"], i)
+				}
 			}
 		}
 	})

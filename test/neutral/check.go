@@ -81,7 +81,7 @@ func (c Checker) run(command Command, measured bool) (o outcome, err error) {
 	defer cancel()
 	shell := exec.CommandContext(ctx, "/bin/sh", "-c", "exec "+line)
 	shell.Dir = work
-	shell.Env = append(os.Environ(), "MARPLE_OUT="+runs, "EACH="+command.Each, "EACHDIR="+filepath.Dir(command.Each), "PWD="+work)
+	shell.Env = append(os.Environ(), "MARPLE_OUT="+runs, "MARPLE_FULL=on", "EACH="+command.Each, "EACHDIR="+filepath.Dir(command.Each), "PWD="+work)
 	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	shell.Cancel = func() error { return syscall.Kill(-shell.Process.Pid, syscall.SIGKILL) }
 	shell.WaitDelay = 5 * time.Second

@@ -49,7 +49,7 @@ func sanitize(t *testing.T, sanitizer string) sanitized {
 	require.NoError(t, err, "%s", out)
 
 	var sources []string
-	for _, pattern := range []string{"cshim/*.c", "pmpi/*.c", "build/gen/functions.gen.c", "build/gen/wrappers.gen.c"} {
+	for _, pattern := range []string{"cshim/*.c", "cshim/adapters/*.c", "pmpi/*.c", "build/gen/functions.gen.c", "build/gen/wrappers.gen.c"} {
 		files, err := filepath.Glob(filepath.Join(top, pattern))
 		require.NoError(t, err)
 		require.NotEmpty(t, files, pattern)
