@@ -405,15 +405,17 @@ static void more_entries(struct mrl_thread *t)
         t->entries_full = 1;
 }
 
-/* Says that it did, and where the stack is kept. */
-static MRL_COLD void has_failed(void)
+/* Says where the stack of a core that failed is kept; false if it has not left one. */
+static MRL_COLD bool tell_panic(void)
 {
     char name[sizeof mrl.file + sizeof MRL_CORE_PANIC];
     snprintf(name, sizeof name, "%s" MRL_CORE_PANIC, mrl.file);
     int fd = mrl.in_file ? mrl_raw_open(name, O_RDONLY) : -1;
-    snprintf(core.why, sizeof core.why, fd < 0 ? "the core failed" : "the core failed, see raw/%s", name);
-    if (fd >= 0)
-        close(fd);
+    if (fd < 0)
+        return false;
+    close(fd);
+    snprintf(core.why, sizeof core.why, "the core failed, see raw/%s", name);
+    return true;
 }
 
 /* Aggregates what the thread has spilled, then what its ring holds. */
@@ -436,8 +438,8 @@ static __attribute__((noinline)) bool consume(struct mrl_thread *t)
             break;
         more_entries(t);
     }
-    if (result == MRL_CORE_BROKEN && atomic_exchange(&core.state, UNAVAILABLE) == READY)
-        has_failed();
+    if (result == MRL_CORE_BROKEN && atomic_exchange(&core.state, UNAVAILABLE) == READY && !tell_panic())
+        snprintf(core.why, sizeof core.why, "the core failed");
     if (result != MRL_CORE_DONE)
         return false;
     if (in_file)
@@ -489,8 +491,8 @@ static int finish(mrl_core_finish_fn **step, struct mrl_finish *f)
     call_with_stack(take_step, &finishing);
     if (f->why[0])
         snprintf(core.why, sizeof core.why, "%s", f->why);
-    else if (finishing.result == MRL_CORE_BROKEN)
-        has_failed();
+    else if (finishing.result == MRL_CORE_BROKEN) /* or records of some ranks are in files only, which they say */
+        tell_panic();
     return finishing.result;
 }
 
