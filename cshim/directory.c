@@ -190,6 +190,16 @@ void mrl_raw_remove(const char *name)
     close(raw);
 }
 
+/* Whoever is killed may have removed what was in raw/, and not yet raw/ itself. */
+void mrl_raw_finish(void)
+{
+    int raw = reopen(&mrl.raw_place);
+    if (raw < 0)
+        return;
+    close(raw);
+    rmdir(mrl.raw); /* if it is empty */
+}
+
 const char *mrl_job_id(void)
 {
     static const char *const variables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "JOB_ID", "COBALT_JOBID"};

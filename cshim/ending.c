@@ -140,6 +140,8 @@ static void await_report(void)
         bool done = fd < 0 || fstat(fd, &info) || info.st_size;
         if (fd >= 0)
             close(fd);
+        else
+            mrl_raw_finish();
         if (done)
             return;
     }
@@ -207,8 +209,10 @@ void mrl_await_conclusion(int code)
     bool here = teller.host == mrl.header->host && teller.pid_space == mrl.header->pid_space;
     for (uint64_t begin = mrl_raw_ns(); !expired(begin) && !(here && kill(teller.pid, 0) && errno == ESRCH); nap()) {
         int fd = mrl_raw_open(MRL_MERGED, O_RDONLY);
-        if (fd < 0)
+        if (fd < 0) {
+            mrl_raw_finish();
             return;
+        }
         close(fd);
     }
 }

@@ -155,6 +155,10 @@ func TestEndings(t *testing.T) {
 					}
 					report, err := os.ReadFile(filepath.Join(directory, run.ReportFile))
 					require.NoError(t, err)
+					if end.reports { // what stays is explained
+						_, err := os.Stat(filepath.Join(directory, run.RawDir))
+						assert.Equal(t, err == nil, strings.Contains(strings.Join(strings.Fields(string(report)), " "), "all records stay in raw/"), string(report))
+					}
 					beginsWith(t, mpi, who, end.ended, string(report))
 					if end.how == "MPI_Abort" && who == "one" {
 						assert.Equal(t, 7, r.PerRank[1].Abort)
