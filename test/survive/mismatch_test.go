@@ -24,8 +24,9 @@ func TestRecordsMissing(t *testing.T) {
 
 			report, err := os.ReadFile(filepath.Join(to, "report.txt"))
 			require.NoError(t, err)
-			require.Regexp(t, "^Marple: program, 2 ranks on [^─]*─+ 3 records of what the ranks did \\(send 3\\) are missing from all that follows; the record files are kept",
-				strings.Join(strings.Fields(string(report)), " "))
+			_, below, _ := strings.Cut(string(report), "─\n") // the heading's line
+			require.True(t, strings.HasPrefix(strings.Join(strings.Fields(below), " "),
+				"3 records of what the ranks did (send 3) are missing from all that follows; the record files are kept. "), string(report))
 			k, err := read(to)
 			require.NoError(t, err)
 			require.Equal(t, "records-missing", k.Conditions[0].ID)
