@@ -144,8 +144,8 @@ static bool recover(const char *wait)
     return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Leaving now might be what makes the launcher kill the rank that is reporting. */
-static void await_report(void)
+/* Leaving now might be what makes the launcher kill the rank that is reporting. False: nobody is, errno says why. */
+static bool await_report(void)
 {
     struct stat info = {0};
     for (uint64_t begin = mrl_raw_ns(); !expired(begin); nap()) {
@@ -153,11 +153,14 @@ static void await_report(void)
         bool done = fd < 0 || fstat(fd, &info) || info.st_size;
         if (fd >= 0)
             close(fd);
-        else
+        else if (errno == ENOENT)
             mrl_raw_finish();
+        else
+            return false;
         if (done)
-            return;
+            return true;
     }
+    return true;
 }
 
 /*
@@ -190,9 +193,9 @@ static void settle(const char *wait)
         return;
     int fd = mrl_raw_open(REPORTER, O_WRONLY | O_CREAT | O_EXCL);
     if (fd < 0) {
-        if (errno == EEXIST)
-            await_report();
-        else if (!mrl_directory_there())
+        if (errno == EEXIST && await_report())
+            return;
+        if (!mrl_directory_there())
             mrl_say_here("%s is another directory than the one that was made for the records, which stay there: %s", mrl.raw, strerror(errno));
         else if (errno != ENOENT) /* which another rank's report has removed */
             mrl_say_here("%s (%s); records are kept, make the report with: marple recover %s", *why ? why : "no report can be made here",
