@@ -12,6 +12,9 @@ const (
 	hardlyCores = 0.25
 	// hidden is by how much ranks with a core each would take longer, at least, than their time with a core says.
 	hidden = 1.05
+	// slice is how long a thread keeps a core while others wait for it, s: what Linux's schedulers come to on most machines
+	// (base slice or minimal granularity, rounded up to a tick).
+	slice = 0.004
 )
 
 // withCores is what a run would have been, at least, if every rank had had a core. A rank that waits without one is not

@@ -71,17 +71,17 @@ func TestCausesThatWereHiddenForWantOfCores(t *testing.T) {
 
 // lateSender has a rank that computes for ten times as long as the one that waits for its messages; off is how long it has
 // no core each time.
-func lateSender(off uint64) *run.Run {
+func lateSender(off, unit uint64) *run.Run {
 	return analysistest.RunWithWaits(2, 2, func(r *rank) {
 		analysistest.Steps(20, func() {
 			if r.Rank == 0 {
-				r.Compute(1 * ms)
-				r.Recv(4, 1, 8, 9*ms+off)
+				r.Compute(unit)
+				r.Recv(4, 1, 8, (9+off)*unit)
 				return
 			}
-			r.Compute(10 * ms)
+			r.Compute(10 * unit)
 			if off > 0 {
-				r.OffCore(off)
+				r.OffCore(off * unit)
 			}
 			r.Send(3, 0, 8, 0)
 		})
@@ -89,7 +89,7 @@ func lateSender(off uint64) *run.Run {
 }
 
 func TestDiagnosedAsWithCores(t *testing.T) {
-	with, without := lateSender(0), lateSender(30*ms)
+	with, without := lateSender(0, ms), lateSender(30, ms)
 	require.Nil(t, with.WithCores)
 	require.Same(t, with, with.Replayed())
 	require.InDelta(t, 200*ms, without.WithCores.WallNs, 10)
@@ -109,4 +109,21 @@ func TestDiagnosedAsWithCores(t *testing.T) {
 	}
 	require.Equal(t, "medium", got.Findings[0].Confidence)
 	require.InDelta(t, 20*39*ms, without.Waits.Ns, 10, "what was measured stays")
+}
+
+// What one turn on a core explains is no finding where ranks share cores.
+func TestNoMoreThanATurnOnACore(t *testing.T) {
+	diagnosed := func(r *run.Run) *Result {
+		c, err := Choose(r, knowledge.Library{})
+		require.NoError(t, err)
+		got, err := c.Diagnose(r, nil)
+		require.NoError(t, err)
+		return got
+	}
+	own := diagnosed(lateSender(0, ms/100)).Findings[0]
+	require.Equal(t, own.ID, diagnosed(lateSender(30, ms)).Findings[0].ID)
+	short := diagnosed(lateSender(30, ms/100))
+	require.Empty(t, short.Findings)
+	require.Equal(t, own.ID, short.MayBe[0].ID)
+	require.Zero(t, short.MayBe[0].Low)
 }

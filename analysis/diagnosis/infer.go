@@ -297,8 +297,17 @@ func (g *Diagnosis) surely(f int) float64 {
 	cost := g.seconds(f)
 	if x := &g.ground.Facts[f]; x.Surely != nil {
 		if least, err := g.evaluators[x.Scope].number(x.Surely, g.bound[f]); err == nil && least < cost {
-			return max(least, 0)
+			cost = least
 		}
 	}
-	return cost
+	return max(cost-g.turn(), 0)
+}
+
+// turn is what chance alone may make ranks wait where they share cores: all but one for that one's turn on a core.
+func (g *Diagnosis) turn() float64 {
+	available := g.r.Efficiency.CoreAvailability
+	if !g.r.AsWithCores && (available == 0 || available >= enoughCores) {
+		return 0
+	}
+	return slice * float64(max(len(g.r.PerRank)-1, 0))
 }

@@ -81,7 +81,18 @@ func (r *Run) Replayed() *Run {
 			}
 		}
 	})}
+	included(r.Root(), c.Root())
 	return &c
+}
+
+// included adds to the inclusive times of a copy what has changed in it and below it.
+func included(was, now *Node) {
+	all, then, is := now.Inclusive.Sum, was.Exclusive.Sum, now.Exclusive.Sum
+	for i, c := range now.Children {
+		included(was.Children[i], c)
+		then, is = then+was.Children[i].Inclusive.Sum, is+c.Inclusive.Sum
+	}
+	now.Inclusive.Sum = changed(all, then, is)
 }
 
 // changed is a time of which a part has changed.

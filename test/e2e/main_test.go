@@ -206,6 +206,7 @@ type command struct {
 // depends on it otherwise.
 func (c command) run(t testing.TB, line ...string) result {
 	t.Helper()
+	line, add := harness.RankByRank(t, line)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	command := exec.CommandContext(ctx, line[0], line[1:]...)
@@ -221,6 +222,7 @@ func (c command) run(t testing.TB, line ...string) result {
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr
 	err := command.Run()
+	add(&stdout, &stderr)
 	require.NoError(t, ctx.Err(), "%s\n%s\n%s", strings.Join(line, " "), &stdout, &stderr)
 	r := result{stdout: stdout.String(), stderr: stderr.String()}
 	var exit *exec.ExitError

@@ -110,12 +110,14 @@ HPL.out      output file name (if any)
 `, scale(120, 1000))},
 		times: []substitution{
 			{`(?mi)^.*(time|flops|gup|/s\b|gb|bytes|[mu]secs?\b|latency|bandwidth|stream|second|clock|microsec).*\n`, ""},
-			{`(?m)^(WALL|CPU) .*(PASSED|FAILED).*`, "$1 $2"},        // PTRANS
+			{`(?m)^WALL .*(PASSED|FAILED).*`, "WALL $1"},            // PTRANS
+			{`(?m)^CPU .*PASSED.*\n`, ""},                           // PTRANS, where it took any
 			{`(?m)^(WR.*?) +[\d.]+ +[\d.e+-]+$`, "$1"},              // HPL
 			{`(?m)^(Copy|Scale|Add|Triad):.*\n`, ""},                // STREAM
 			{`(?m)^(Computing:|Scaled residual:).*\n`, ""},          // FFT; DGEMM, whose matrices are seeded with the time
 			{`(?m)^.*(ping pong|pings).*\n`, ""},                    // as many as fit into a given time
 			{`(?m)^Node selected \d+\n`, ""},                        // at random
+			{`(?m)^Use MPI_Wtick for .*\n`, ""},                     // where a ping pong was too quick to be timed
 			{`(?m)^(Generation|Tuning|Inverse FFT|Check):.*\n`, ""}, // FFT
 		},
 	},

@@ -26,6 +26,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"marple/test/harness"
 )
 
 var top, build string
@@ -136,6 +138,7 @@ type outcome struct {
 
 func run(t *testing.T, directory string, environment, line []string) outcome {
 	t.Helper()
+	line, add := harness.RankByRank(t, line)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	command := exec.CommandContext(ctx, line[0], line[1:]...)
@@ -147,6 +150,7 @@ func run(t *testing.T, directory string, environment, line []string) outcome {
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr
 	err := command.Run()
+	add(&stdout, &stderr)
 	o := outcome{code: "exit 0", out: stdout.String(), err: stderr.String()}
 	var exit *exec.ExitError
 	switch {

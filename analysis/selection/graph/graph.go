@@ -53,7 +53,8 @@ type Graph struct {
 	Unit float64
 	// Ranks is over how many ranks times and calls of a run are means; 0: not known.
 	Ranks int
-	// Lost is for how long, beside these times, a rank had no core or Marple took it: the mean over ranks.
+	// Lost is for how long, beside these times, a rank had no core, waited for one that had none, or Marple took it: the mean
+	// over ranks.
 	Lost float64
 	// By says what is one node, and Paths how many nodes there are if it is the call path.
 	By    By
@@ -84,9 +85,10 @@ func (n *Node) HasComponents() bool {
 var inside = map[string]bool{"mpi": true, "gap": true, "off-core": true, "marple": true}
 
 // FromRun takes the tree of the thread that called MPI_Init, with a node for each call path. Times are what call paths
-// cost (run.Node.Cost), nanoseconds; they and the numbers of calls are means over ranks.
+// cost (run.Node.Cost), nanoseconds, as with a core for each rank where the run can tell; they and the numbers of calls are
+// means over ranks.
 func FromRun(r *run.Run) (*Graph, error) {
-	root := r.Root()
+	measured, root := r.Root(), r.Replayed().Root()
 	if root == nil {
 		return nil, errNoGraph
 	}
@@ -103,9 +105,9 @@ func FromRun(r *run.Run) (*Graph, error) {
 			}
 		}
 		made[n] = out
-		g.Lost += float64(n.Lost()) / float64(g.Ranks)
 	})
 	g.Root = made[root]
+	g.Lost = max(float64(measured.Inclusive.Sum)/float64(g.Ranks)-g.Root.Inclusive, 0)
 	g.Paths = g.Root.counted(!g.Root.HasComponents())
 	for _, others := range r.CallGraph[1:] {
 		if others.Inclusive.Sum > 0 {
@@ -122,7 +124,7 @@ func (g *Graph) About() []string {
 	if g.Ranks > 0 {
 		text := "Times are elapsed time with a core, the mean over " + words.Count(uint64(g.Ranks), "rank", "ranks")
 		if g.Lost >= leastLost*g.Root.Inclusive {
-			text += fmt.Sprintf("; for %s more a rank waited for a core, or Marple took it", words.Duration(g.Lost*g.Unit))
+			text += fmt.Sprintf("; for %s more a rank had no core, waited for one that had none, or Marple took it", words.Duration(g.Lost*g.Unit))
 		}
 		list = append(list, text)
 	}

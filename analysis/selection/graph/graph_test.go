@@ -115,7 +115,7 @@ func TestCostIsPerRankAndWithACore(t *testing.T) {
 		require.Equal(t, string(want), string(got))
 	}
 	require.Equal(t, []string{"Times are elapsed time with a core, the mean over 1 rank"}, graphs[0].About())
-	require.Equal(t, []string{"Times are elapsed time with a core, the mean over 4 ranks; for 1.00 s more a rank waited for a core, or Marple took it"}, graphs[5].About())
+	require.Equal(t, []string{"Times are elapsed time with a core, the mean over 4 ranks; for 1.00 s more a rank had no core, waited for one that had none, or Marple took it"}, graphs[5].About())
 }
 
 // A method is one node below the methods that led to it, wherever it is called there.
@@ -169,4 +169,28 @@ func FuzzParse(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, string(first), string(second))
 	})
+}
+
+// What ranks wait for one that has no core is no cost of the assembly.
+func TestCostWithoutWaitingForWhoHasNoCore(t *testing.T) {
+	const ms = 1_000_000
+	alone := func(coreless uint64) *Graph {
+		g, err := FromRun(analysistest.RunWithWaits(2, 2, func(r *analysistest.Rank) {
+			analysistest.Steps(5, func() {
+				r.Invoke("flux", "", "compute", func() {
+					r.Compute(4 * ms)
+					if r.Rank == 1 && coreless > 0 {
+						r.OffCore(coreless)
+					}
+				})
+				r.Barrier(20, map[bool]uint64{true: 1000, false: 1000 + coreless}[r.Rank == 1])
+			})
+		}))
+		require.NoError(t, err)
+		return g
+	}
+	want, got := alone(0), alone(50*ms)
+	require.InDelta(t, 20*ms, want.Root.Inclusive, ms)
+	require.InDelta(t, want.Root.Inclusive, got.Root.Inclusive, ms)
+	require.InDelta(t, 250*ms, got.Lost, ms)
 }
