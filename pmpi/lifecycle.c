@@ -61,12 +61,13 @@ void mrl_describe(uint64_t init_ticks, int provided)
 /* Hosts may have Marples of their own, and what one rank writes others read. */
 static bool of_one_version(void)
 {
-    int32_t newest = (int32_t)(MRL_VERSION << 16 | MRL_CORE_VERSION), oldest = -newest;
+    int32_t newest = (int32_t)(MRL_VERSION << 16 | MRL_CORE_VERSION), oldest = INT32_MAX - newest; /* none is negative */
     if (!mrl_transport_most(&newest) || !mrl_transport_most(&oldest))
         return false;
-    if (newest != -oldest)
+    bool same = newest == INT32_MAX - oldest;
+    if (!same)
         mrl_say("the ranks have different versions of Marple, so nothing is measured: install one on all hosts");
-    return newest == -oldest;
+    return same;
 }
 
 /* All ranks have left MPI_Init: agree on a directory and begin. */
