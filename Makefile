@@ -37,7 +37,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 # The writer of OTF2 traces, where that format's library is installed.
 OTF2 := $(shell printf '\043include <otf2/otf2.h>\n' | $(CC) -E -xc - >/dev/null 2>&1 && echo $(BUILD)/marple-otf2)
 
-build: $(BUILD)/libmarple.so $(BUILD)/libmarple-core.so $(BUILD)/marple $(OTF2)
+build: $(BUILD)/libmarple.so $(BUILD)/libmarple-core.so $(BUILD)/marple $(OTF2) $(BUILD)/licenses
 
 $(GEN)/settings.gen.h: $(wildcard analysis/setting/*.go cshim/gen/*.go) | $(GEN)/tools
 	@mkdir -p $(GEN)
@@ -87,6 +87,11 @@ $(GEN)/tools: go.mod cmd/install/tools
 	@mkdir -p $(GEN)
 	@CC='$(CC)' cmd/install/tools
 	@touch $@
+
+# Made here, since whoever installs may have no Go.
+$(BUILD)/licenses: go.mod go.sum LICENSE cmd/install/licenses | $(GEN)/tools
+	@echo "LICENSES $@"
+	@cmd/install/licenses $@
 
 # Debian has the library under a name of its own.
 $(BUILD)/marple-otf2: cmd/otf2/marple-otf2.c
@@ -156,7 +161,8 @@ install: build
 	install $(BUILD)/marple $(OTF2) $(DEST)/bin
 	install $(BUILD)/libmarple.so $(BUILD)/libmarple-core.so $(DEST)/lib
 	install -m 644 $(wildcard cshim/include/*) $(DEST)/include
-	install -d $(DEST)/lib/python
+	install -d $(DEST)/lib/python $(SHARE)/doc/marple
+	cp -R $(BUILD)/licenses $(SHARE)/doc/marple
 	install -m 644 cmd/python/marple.py $(DEST)/lib/python
 	$(BUILD)/marple man $(SHARE)/man/man1
 	$(BUILD)/marple completion bash > $(SHARE)/bash-completion/completions/marple

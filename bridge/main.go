@@ -122,7 +122,11 @@ func marple_core_open(version C.uint32_t, base unsafe.Pointer, size, logBytes C.
 	if version != C.MRL_CORE_VERSION || base == nil || size < record.TablesSize {
 		return nil
 	}
-	s := &session{tables: unsafe.Slice((*byte)(base), int(size)), record: placed(raw).File(C.GoString(rawFile)), keepMost: uint64(invocationBytes)}
+	tables := unsafe.Slice((*byte)(base), int(size))
+	if record.HeaderOf(tables).Check() != nil {
+		return nil
+	}
+	s := &session{tables: tables, record: placed(raw).File(C.GoString(rawFile)), keepMost: uint64(invocationBytes)}
 	if logBytes > 0 {
 		s.budget = &record.Budget{Memory: min(int64(logBytes), logMemory), Total: int64(logBytes), Record: s.record, Every: every != 0}
 	}

@@ -278,14 +278,15 @@ static bool load(const char *path, char *why, size_t size)
         snprintf(why, size, "%s", error ? error : "unknown error");
         return false;
     }
-    if (!core.open || !core.consume || !core.gather || !core.replay || !core.conclude) {
+    if (!core.open) {
         snprintf(why, size, "%s is not Marple's core", path);
         return false;
     }
     core.session = core.open(MRL_CORE_VERSION, mrl.base, mrl.size, (uint64_t)mrl.settings.log << 20, mrl.settings.trace != 0,
                              (uint64_t)mrl.settings.invocations << 20, mrl.raw_place, mrl.in_file ? mrl.file : "");
-    if (!core.session) {
-        snprintf(why, size, "%s belongs to another version of Marple", path);
+    if (!core.session || !core.consume || !core.gather || !core.replay || !core.conclude) {
+        snprintf(why, size, "it is of another version than libmarple.so: install marple, libmarple.so and libmarple-core.so of one build%s (%s)",
+                 *mrl.settings.core ? ", and unset MARPLE_CORE" : "", path);
         return false;
     }
     return true;

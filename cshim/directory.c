@@ -170,15 +170,16 @@ bool mrl_change_directory(void)
     return there;
 }
 
-/* A file in raw/, with the flags of open. */
+/* A file in raw/, with the flags of open. What is no file is not opened, nor waited for. */
 int mrl_raw_open(const char *name, int flags)
 {
+    struct stat s;
     int raw = reopen(&mrl.raw_place);
     if (raw < 0)
         return -1;
-    int fd = openat(raw, name, flags | O_NOFOLLOW | O_CLOEXEC, 0666);
+    int fd = openat(raw, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
     closed(raw, 0); /* errno is openat's */
-    return fd;
+    return fd < 0 || (!fstat(fd, &s) && S_ISREG(s.st_mode)) ? fd : closed(fd, EINVAL);
 }
 
 void mrl_raw_remove(const char *name)
@@ -188,6 +189,16 @@ void mrl_raw_remove(const char *name)
         return;
     unlinkat(raw, name, 0);
     close(raw);
+}
+
+/* Whoever is killed may have removed what was in raw/, and not yet raw/ itself. */
+void mrl_raw_finish(void)
+{
+    int raw = reopen(&mrl.raw_place);
+    if (raw < 0)
+        return;
+    close(raw);
+    rmdir(mrl.raw); /* if it is empty */
 }
 
 const char *mrl_job_id(void)

@@ -29,6 +29,8 @@
 #define ADDRESSES_NEEDED (1ull << 30) /* a Go program reserves 0.6 GB before it does anything */
 #define RANKS_MOST 1024        /* beyond, reading all files would hold up the end of the job */
 #define NAP_NS 2000000
+#define CORE_MS 500          /* core time that the report of a run which ends early may take, */
+#define CORE_MS_PER_RANK 50  /* and for each rank */
 #define REPORTER "reporter" /* in raw/: made by the rank that has the report made, and written to when it is there */
 
 extern char **environ;
@@ -96,6 +98,17 @@ static bool expired(uint64_t begin)
     return mrl_raw_ns() - begin > (uint64_t)mrl.settings.deadline * 1000000000u;
 }
 
+static uint64_t core_ms; /* that the command may take */
+
+/* In core time, which is the same whatever else runs here; the wall's is bounded by the deadline. */
+static bool spent(pid_t command)
+{
+    clockid_t clock;
+    struct timespec used;
+    return !clock_getcpuclockid(command, &clock) && !clock_gettime(clock, &used) &&
+           (uint64_t)used.tv_sec * 1000 + (uint64_t)used.tv_nsec / 1000000 > core_ms;
+}
+
 static _Alignas(16) char stacks[2][16384];
 
 /* Between us and the command, whose end would send the application a SIGCHLD: this child's end does not. */
@@ -106,7 +119,7 @@ static int supervise(void *arguments)
     if (command < 0)
         return 1;
     for (uint64_t begin = mrl_raw_ns(); waitpid(command, &status, WNOHANG) == 0; nap())
-        if (expired(begin))
+        if (expired(begin) || spent(command))
             kill(command, SIGKILL);
     return !WIFEXITED(status) || WEXITSTATUS(status);
 }
@@ -131,8 +144,8 @@ static bool recover(const char *wait)
     return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Leaving now might be what makes the launcher kill the rank that is reporting. */
-static void await_report(void)
+/* Leaving now might be what makes the launcher kill the rank that is reporting. False: nobody is, errno says why. */
+static bool await_report(void)
 {
     struct stat info = {0};
     for (uint64_t begin = mrl_raw_ns(); !expired(begin); nap()) {
@@ -140,9 +153,14 @@ static void await_report(void)
         bool done = fd < 0 || fstat(fd, &info) || info.st_size;
         if (fd >= 0)
             close(fd);
+        else if (errno == ENOENT)
+            mrl_raw_finish();
+        else
+            return false;
         if (done)
-            return;
+            return true;
     }
+    return true;
 }
 
 /*
@@ -168,16 +186,16 @@ static void lower_others(void)
         close(tasks);
 }
 
-void mrl_settle(const char *wait)
+static void settle(const char *wait)
 {
     const char *why = mrl_core_why();
     if (!mrl.in_file || mrl.confined)
         return;
     int fd = mrl_raw_open(REPORTER, O_WRONLY | O_CREAT | O_EXCL);
     if (fd < 0) {
-        if (errno == EEXIST)
-            await_report();
-        else if (!mrl_directory_there())
+        if (errno == EEXIST && await_report())
+            return;
+        if (!mrl_directory_there())
             mrl_say_here("%s is another directory than the one that was made for the records, which stay there: %s", mrl.raw, strerror(errno));
         else if (errno != ENOENT) /* which another rank's report has removed */
             mrl_say_here("%s (%s); records are kept, make the report with: marple recover %s", *why ? why : "no report can be made here",
@@ -194,6 +212,12 @@ void mrl_settle(const char *wait)
     close(fd);
 }
 
+void mrl_settle(const char *wait)
+{
+    core_ms = UINT64_MAX;
+    settle(wait);
+}
+
 /*
  * MPI is finalised, and rank 0 names, diagnoses and stores what was gathered. Another rank that ends with an error now
  * would make the launcher kill rank 0: it sleeps until what was gathered is not needed any more, or rank 0 is gone.
@@ -207,8 +231,10 @@ void mrl_await_conclusion(int code)
     bool here = teller.host == mrl.header->host && teller.pid_space == mrl.header->pid_space;
     for (uint64_t begin = mrl_raw_ns(); !expired(begin) && !(here && kill(teller.pid, 0) && errno == ESRCH); nap()) {
         int fd = mrl_raw_open(MRL_MERGED, O_RDONLY);
-        if (fd < 0)
+        if (fd < 0) {
+            mrl_raw_finish();
             return;
+        }
         close(fd);
     }
 }
@@ -247,7 +273,8 @@ static void end_here(enum mrl_state how, int code, const char *error)
     h->state = how;
     if (!mrl.confined)
         lower_others();
-    mrl_settle("200ms"); /* ranks that fail together do so within this, mostly */
+    core_ms = CORE_MS + CORE_MS_PER_RANK * (uint64_t)h->ranks;
+    settle("200ms"); /* ranks that fail together do so within this, mostly */
 }
 
 void mrl_aborts(int code)

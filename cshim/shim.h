@@ -150,6 +150,7 @@ bool mrl_share_directory(const char *path, int rank);
 bool mrl_enter_directory(const char *path);
 int mrl_raw_open(const char *name, int flags);
 void mrl_raw_remove(const char *name);
+void mrl_raw_finish(void);
 bool mrl_change_directory(void);
 bool mrl_directory_there(void);
 

@@ -120,8 +120,11 @@ static uint32_t ordinal_by_members(const struct mrl_comm *c, uint64_t members)
 static uint32_t make(mrl_word handle, uint64_t parent, uint32_t ordinal, bool by_group)
 {
     uint32_t index = mrl_comm_new();
-    if (index == MRL_NONE || index > UINT16_MAX)
+    if (index == MRL_NONE || index > UINT16_MAX) {
+        if (mrl_map_get(&mrl_comms, handle)) /* of one that was freed */
+            mrl_map_put(&mrl_comms, handle, 0);
         return 0;
+    }
     struct mrl_comm *c = mrl_comm_at(index);
     int inter = 0, size = 0, rank = 0;
     mrl_pmpi.Comm_test_inter(handle, &inter);
@@ -158,7 +161,7 @@ MRL_COLD uint32_t mrl_comm_miss(struct mrl_thread *t, mrl_word handle)
     if (handle == mrl_handle(mrl_abi.comm_null) || handle == 0)
         return 0;
     uint32_t index = mrl_map_get(&mrl_comms, handle);
-    if (!index)
+    if (!index && !atomic_load(&mrl.header->comms_lost)) /* or it is one of those that found no room */
         index = make(handle, 0, 0, true);
     t->comms[(handle ^ handle >> 8) & (MRL_COMM_CACHE - 1)] = (struct mrl_known){.handle = handle, .index = index};
     return index;

@@ -58,6 +58,18 @@ void mrl_describe(uint64_t init_ticks, int provided)
     mrl_function_named(MRL_FN_MPI_Abort); /* which a signal's handler may call */
 }
 
+/* Hosts may have Marples of their own, and what one rank writes others read. */
+static bool of_one_version(void)
+{
+    int32_t newest = (int32_t)(MRL_VERSION << 16 | MRL_CORE_VERSION), oldest = INT32_MAX - newest; /* none is negative */
+    if (!mrl_transport_most(&newest) || !mrl_transport_most(&oldest))
+        return false;
+    bool same = newest == INT32_MAX - oldest;
+    if (!same)
+        mrl_say("the ranks have different versions of Marple, so nothing is measured: install one on all hosts");
+    return same;
+}
+
 /* All ranks have left MPI_Init: agree on a directory and begin. */
 static void begin(struct mrl_instant before, uint64_t init_ticks)
 {
@@ -72,6 +84,8 @@ static void begin(struct mrl_instant before, uint64_t init_ticks)
         mrl_say_here("not all ranks run under Marple; rank %d is not measured", rank);
         return;
     }
+    if (!of_one_version())
+        return;
     if (rank == 0)
         mrl_choose_directory(directory, sizeof directory);
     if (!mrl_transport_broadcast(directory, sizeof directory))

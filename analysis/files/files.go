@@ -16,6 +16,20 @@ import (
 	"syscall"
 )
 
+// Unfit is the error of what was written in another version than this Marple reads.
+type Unfit struct {
+	What           string
+	Version, Reads int
+}
+
+func (u *Unfit) Error() string {
+	other := "older"
+	if u.Version > u.Reads {
+		other = "newer"
+	}
+	return fmt.Sprintf("%s of version %d; this Marple reads version %d: use the %s Marple that wrote it", u.What, u.Version, u.Reads, other)
+}
+
 const byPath = 0x200000 // O_PATH, which package syscall lacks
 
 // Open opens a regular file for reading. Devices are not even opened, and named pipes not waited for.

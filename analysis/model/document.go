@@ -83,7 +83,7 @@ func Decode(data []byte) (*Document, error) {
 	if raw.Models == nil { // a model by itself
 		raw.Models = []json.RawMessage{data}
 	} else if raw.Schema != nil && *raw.Schema != Schema {
-		return nil, fmt.Errorf("schema %d; this Marple reads schema %d", *raw.Schema, Schema)
+		return nil, &files.Unfit{What: "a file of models", Version: *raw.Schema, Reads: Schema}
 	}
 	if len(raw.Models) > MaxModels {
 		return nil, fmt.Errorf("%d models: at most %d", len(raw.Models), MaxModels)

@@ -68,7 +68,7 @@ func TestDamagedModelFiles(t *testing.T) {
 		`{"models": [`:                "not a model file: the text ends too early",
 		"{\n \"models\": 3}":          "2:12: models: expected a list, found number",
 		"{\"models\": [\n}":           "2:1: invalid character '}'",
-		`{"schema": 9, "models": []}`: "schema 9; this Marple reads schema 1",
+		`{"schema": 9, "models": []}`: "a file of models of version 9; this Marple reads version 1: use the newer Marple that wrote it",
 		`{}`:                          "no expression",
 		`{"models": [{"expression": "n"}, {"expression": "2*"}]}`:                                                    "model 2: expression: column 3: expected a number",
 		`{"expression": "n", "deviation": {"family": "linear"}}`:                                                     "deviation without an expression",

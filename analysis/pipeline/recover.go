@@ -61,7 +61,8 @@ func Clear(directory files.Directory, r *run.Run) error {
 func Recover(directory files.Directory, wait time.Duration, library knowledge.Library) (r *run.Run, problems []error, err error) {
 	raw := filepath.Join(directory.String(), run.RawDir)
 	if data, err := files.Read(filepath.Join(raw, mergedFile), profile.MaxMessage); err == nil {
-		if p, err := profile.Decode(data); err == nil {
+		p, err := profile.Decode(data)
+		if err == nil {
 			r, problem := Conclude(p, names.Host, library), error(nil)
 			sources, err := invocation.Load(directory)
 			if err := errors.Join(err, KeepInvocations(r, directory, sources)); err != nil {
@@ -69,7 +70,7 @@ func Recover(directory files.Directory, wait time.Duration, library knowledge.Li
 			}
 			return r, collect(problem), nil
 		}
-		problems = append(problems, fmt.Errorf("%s: damaged", filepath.Join(raw, mergedFile)))
+		problems = append(problems, fmt.Errorf("%s: %w", filepath.Join(raw, mergedFile), err))
 	}
 	found, err := filepath.Glob(filepath.Join(raw, "*.mrl"))
 	if err != nil {
@@ -77,10 +78,13 @@ func Recover(directory files.Directory, wait time.Duration, library knowledge.Li
 	}
 	slices.Sort(found)
 	if len(found) == 0 {
+		if len(problems) > 0 {
+			return nil, nil, problems[0]
+		}
 		if _, err := os.Stat(filepath.Join(directory.String(), run.File)); err == nil {
 			return nil, nil, fmt.Errorf("%s: the run is complete; print it with: marple report %s", directory, directory)
 		}
-		return nil, problems, fmt.Errorf("%s: no record files in %s", directory, run.RawDir)
+		return nil, nil, fmt.Errorf("%s: no record files in %s", directory, run.RawDir)
 	}
 	for until := time.Now().Add(wait); time.Now().Before(until) && slices.ContainsFunc(found, trace.Running); {
 		time.Sleep(5 * time.Millisecond)
@@ -117,6 +121,9 @@ func Recover(directory files.Directory, wait time.Duration, library knowledge.Li
 		}
 	}
 	if len(level) == 0 {
+		if unfit := (*files.Unfit)(nil); !slices.ContainsFunc(problems, func(e error) bool { return !errors.As(e, &unfit) }) {
+			return nil, nil, problems[0] // once, and not for each rank
+		}
 		return nil, problems, fmt.Errorf("%s: no record file can be read", directory)
 	}
 	for len(level) > 1 {

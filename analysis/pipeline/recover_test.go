@@ -70,7 +70,8 @@ func TestRecoverDamage(t *testing.T) {
 	}{
 		"empty":              {func([]byte) []byte { return nil }, "0 bytes; a record file has at least", 0},
 		"foreign":            {func(d []byte) []byte { return bytes.Repeat([]byte("\x7fELF"), len(d)/4) }, "not a record file", 0},
-		"another version":    {func(d []byte) []byte { d[8] = 77; return d }, "version 77 of record files", 0},
+		"another version":    {func(d []byte) []byte { d[8] = 77; return d }, "a record file of version 77; this Marple reads version ", 0},
+		"of before":          {func(d []byte) []byte { d[8] = 3; return d[:record.HeaderSize] }, "use the older Marple that wrote it", 0},
 		"cut in the tables":  {func(d []byte) []byte { return d[:record.TablesSize-1] }, "a record file has at least", 0},
 		"cut in the ring":    {func(d []byte) []byte { return d[:record.TablesSize+record.HotSize+100] }, "cut off after", 0},
 		"cut after its data": {func(d []byte) []byte { return d[:inUse] }, "", calls},
@@ -107,6 +108,15 @@ func TestRecoverNothing(t *testing.T) {
 			os.Remove(analysistest.RankFile(d, 0))
 			os.WriteFile(filepath.Join(d, run.File), nil, 0o666)
 		}, "the run is complete; print it with: marple report"},
+		"only those of another version": {func(d string) {
+			data, _ := os.ReadFile(analysistest.RankFile(d, 0))
+			data[8] = 77
+			os.WriteFile(analysistest.RankFile(d, 0), data, 0o666)
+		}, "rank-000000.mrl: a record file of version 77; this Marple reads version "},
+		"what was merged by another version": {func(d string) {
+			os.Remove(analysistest.RankFile(d, 0))
+			os.WriteFile(filepath.Join(d, run.RawDir, mergedFile), []byte{3}, 0o666)
+		}, "merged: a profile of version 3; this Marple reads version "},
 		"only damaged files": {func(d string) { os.Truncate(analysistest.RankFile(d, 0), 5) }, "no record file can be read"},
 	} {
 		t.Run(name, func(t *testing.T) {

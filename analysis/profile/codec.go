@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"marple/analysis/callgraph"
+	"marple/analysis/files"
 	"marple/analysis/record"
 	"marple/analysis/stat"
 )
@@ -19,6 +20,7 @@ type coder struct {
 	modules []callgraph.Module // that places are in
 	reading bool
 	failed  bool
+	unfit   error // of another version
 }
 
 var errDamaged = errors.New("damaged profile")
@@ -38,6 +40,9 @@ func Decode(data []byte) (*Profile, error) {
 	c := coder{data: data, reading: true}
 	p := &Profile{}
 	c.profile(p)
+	if c.unfit != nil {
+		return nil, c.unfit
+	}
 	if c.failed || len(c.data) != 0 {
 		return nil, errDamaged
 	}
@@ -142,8 +147,9 @@ func list[T any](c *coder, s *[]T, item func(*coder, *T)) {
 
 func (c *coder) profile(p *Profile) {
 	v := uint64(formatVersion)
-	if number(c, &v); v != formatVersion {
+	if number(c, &v); !c.failed && v != formatVersion {
 		c.fail()
+		c.unfit = &files.Unfit{What: "a profile", Version: int(v), Reads: formatVersion}
 		return
 	}
 	signed(c, &p.World)

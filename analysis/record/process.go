@@ -7,6 +7,8 @@ import (
 	"io"
 	"sync/atomic"
 	"unsafe"
+
+	"marple/analysis/files"
 )
 
 // Process is what one process has recorded: the tables, and a block per thread.
@@ -25,11 +27,8 @@ func Open(tables []byte, blocks [][]byte) (*Process, error) {
 	}
 	p := &Process{mem: tables[:TablesSize]}
 	h := p.Header()
-	if string(h.Magic[:]) != magic {
-		return nil, fmt.Errorf("not a record file")
-	}
-	if h.Version != version || h.HeaderSize != uint32(unsafe.Sizeof(Header{})) {
-		return nil, fmt.Errorf("version %d of record files; this Marple reads version %d", h.Version, version)
+	if err := h.Check(); err != nil {
+		return nil, err
 	}
 	if h.Ranks < 0 || h.Rank < 0 || h.Rank >= max(h.Ranks, 1) {
 		return nil, fmt.Errorf("rank %d of %d", h.Rank, h.Ranks)
@@ -42,6 +41,17 @@ func Open(tables []byte, blocks [][]byte) (*Process, error) {
 		p.threads = append(p.threads, NewAggregator(block, p.Nodes(), h.TicksPerSecond))
 	}
 	return p, nil
+}
+
+// Check tells whether the tables behind a header are laid out as here.
+func (h *Header) Check() error {
+	if string(h.Magic[:]) != magic {
+		return fmt.Errorf("not a record file")
+	}
+	if h.Version != version || h.HeaderSize != uint32(unsafe.Sizeof(Header{})) {
+		return &files.Unfit{What: "a record file", Version: int(h.Version), Reads: version}
+	}
+	return nil
 }
 
 // Header is the process's header, in shared memory.

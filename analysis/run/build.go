@@ -741,7 +741,7 @@ func (r *Run) howEnded(p RankBalance) string {
 		}
 		return exitedEarly
 	case "running":
-		return " still ran when this was made"
+		return " still ran when this was made: all records stay in raw/, and marple recover --clear reads and removes them once every rank has ended"
 	}
 	return " vanished after the last event (killed, crashed or _exit)"
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"marple/analysis/callgraph"
+	"marple/analysis/files"
 	"marple/analysis/profile"
 	"marple/analysis/stat"
 	"marple/analysis/waitstate"
@@ -588,7 +589,7 @@ func (r *Run) Find(id string) *Node {
 func (r *Run) Check() error {
 	switch {
 	case r.Schema != Schema:
-		return fmt.Errorf("schema %d; this Marple reads schema %d", r.Schema, Schema)
+		return &files.Unfit{What: "a run", Version: r.Schema, Reads: Schema}
 	case r.Ranks < 1 || r.Measured < 0 || r.Measured > r.Ranks:
 		return fmt.Errorf("%d of %d ranks measured", r.Measured, r.Ranks)
 	}

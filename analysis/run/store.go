@@ -150,7 +150,7 @@ func Decode(data []byte) (*Run, error) {
 		return nil, errors.New("not a run: no schema number")
 	}
 	if *head.Schema != Schema {
-		return nil, fmt.Errorf("schema %d; this Marple reads schema %d", *head.Schema, Schema)
+		return nil, &files.Unfit{What: "a run", Version: *head.Schema, Reads: Schema}
 	}
 	r := &Run{}
 	if err := decode(data, r); err != nil {

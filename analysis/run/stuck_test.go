@@ -107,13 +107,13 @@ func TestUntimely(t *testing.T) {
 		{"an error and MPI_Abort", []RankBalance{with("aborted", 7), failing}, []Stuck{inside(0, "MPI_Abort"), inside(1, "MPI_Send")},
 			[]string{"The run failed: rank 1 in MPI_Send at a.c:3 in f: invalid rank (error class 6)", "Rank 0 called MPI_Abort with code 7 at a.c:3 in f"}},
 		{"MPI_Abort", []RankBalance{with("running", 0), with("aborted", 7)}, []Stuck{inside(1, "MPI_Abort")},
-			[]string{"The run failed: rank 1 called MPI_Abort with code 7 at a.c:3 in f", "Rank 0 still ran when this was made"}},
+			[]string{"The run failed: rank 1 called MPI_Abort with code 7 at a.c:3 in f", "Rank 0 still ran when this was made: all records stay in raw/, and marple recover --clear reads and removes them once every rank has ended"}},
 		{"MPI_Abort in a handler", []RankBalance{with("aborted", codeUnknown)}, []Stuck{inside(0, "MPI_Send")},
 			[]string{"The run failed: rank 0 called MPI_Abort in MPI_Send at a.c:3 in f"}},
 		{"exit", []RankBalance{with("exited", 0), with("exited", 0)}, nil, []string{"The run ended early: ranks 0 and 1 exited without MPI_Finalize"}},
 		{"exit in a call", []RankBalance{with("exited", 0)}, []Stuck{inside(0, "MPI_Send")},
 			[]string{"The run failed: rank 0 exited in MPI_Send at a.c:3 in f, without MPI_Finalize"}},
-		{"running", []RankBalance{with("running", 0)}, nil, []string{"Rank 0 still ran when this was made"}},
+		{"running", []RankBalance{with("running", 0)}, nil, []string{"Rank 0 still ran when this was made: all records stay in raw/, and marple recover --clear reads and removes them once every rank has ended"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := &Run{PerRank: c.ranks, Stuck: c.stuck}

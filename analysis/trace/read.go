@@ -106,6 +106,12 @@ type Left struct {
 // readRecords is Read for any source. keep is called for each thread before its records are read.
 func readRecords(file io.ReaderAt, size int64, keep func(p *record.Process, thread int), spill func(thread int) (spillFile, error)) (*record.Process, error) {
 	if size < record.TablesSize {
+		header := make([]byte, record.HeaderSize)
+		if _, err := file.ReadAt(header, 0); err == nil {
+			if err := record.HeaderOf(header).Check(); err != nil {
+				return nil, err
+			}
+		}
 		return nil, fmt.Errorf("%d bytes; a record file has at least %d", size, record.TablesSize)
 	}
 	threads := min((size-record.TablesSize+record.ThreadSpan-1)/record.ThreadSpan, record.ThreadsMost)

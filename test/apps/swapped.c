@@ -3,9 +3,11 @@
  * the other one, which it can in a directory that all may write to.
  */
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void exchange(int n)
@@ -15,6 +17,21 @@ static void exchange(int n)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     for (int i = 0, got; i < n; i++)
         MPI_Sendrecv(&i, 1, MPI_INT, (rank + 1) % ranks, 0, &got, 1, MPI_INT, (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* What Marple has yet to write is there already: a link to the victim's file of that name, or a named pipe that nobody reads. */
+static int lay(const char *directory, const char *victim, bool pipes)
+{
+    static const char *const names[] = {"run.json", "report.txt", "replay.bin", "invocations.parquet", "raw/merged", "raw/reporter",
+                                        "raw/rank-000000.mrl.0.spill", "raw/rank-000000.mrl.0.calls", "raw/rank-000000.mrl.panic"};
+    int failed = 0;
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        char from[4096], to[4096];
+        snprintf(from, sizeof from, "%s/%s", directory, names[i]);
+        snprintf(to, sizeof to, "%s/%s", victim, names[i]);
+        failed |= pipes ? mkfifo(from, 0666) : symlink(to, from);
+    }
+    return failed;
 }
 
 static void trick(const char *directory, const char *victim, const char *how)
@@ -32,6 +49,8 @@ static void trick(const char *directory, const char *victim, const char *how)
         failed = rename(directory, away) || rename(victim, directory);
     else if (!strcmp(how, "gone"))
         failed = rename(directory, away);
+    else if (!strcmp(how, "file-links") || !strcmp(how, "file-pipes"))
+        failed = lay(directory, victim, how[5] == 'p');
     if (failed)
         perror(how);
 }

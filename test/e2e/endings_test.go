@@ -155,6 +155,10 @@ func TestEndings(t *testing.T) {
 					}
 					report, err := os.ReadFile(filepath.Join(directory, run.ReportFile))
 					require.NoError(t, err)
+					if end.reports { // what stays is explained
+						_, err := os.Stat(filepath.Join(directory, run.RawDir))
+						assert.Equal(t, err == nil, strings.Contains(strings.Join(strings.Fields(string(report)), " "), "all records stay in raw/"), string(report))
+					}
 					beginsWith(t, mpi, who, end.ended, string(report))
 					if end.how == "MPI_Abort" && who == "one" {
 						assert.Equal(t, 7, r.PerRank[1].Abort)
@@ -228,6 +232,79 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			consistent(t, dead, "vanished", accounts(), accounts())
 		}
 	})
+}
+
+// Whoever is killed, and recover, too, before it is done: nothing is lost. In make test-long; MARPLE_SEED repeats a round.
+func TestKilledAnybody(t *testing.T) {
+	rounds := scale(0, 60)
+	const ranks, scatter = 2, 20_000
+	each(t, func(t *testing.T, mpi *library) {
+		if rounds == 0 {
+			return
+		}
+		program := mpi.compile(t, "endings")
+		for range rounds {
+			seed := rand.Uint64()
+			if text := os.Getenv("MARPLE_SEED"); text != "" {
+				_, err := fmt.Sscan(text, &seed)
+				require.NoError(t, err)
+			}
+			random := rand.New(rand.NewPCG(seed, 0))
+			whom := []string{"a rank", "all ranks", "the launcher"}[random.IntN(3)]
+			t.Run(fmt.Sprintf("%s MARPLE_SEED=%d", whom, seed), func(t *testing.T) {
+				scratch := t.TempDir()
+				directory, account := filepath.Join(scratch, "run"), filepath.Join(scratch, "account")
+				job := start(t, mpi.launch(ranks, artifact(t, "marple"), "exec", "--out", directory, "--", program, account, "loop"))
+				accounts := func() (list []ownAccount) {
+					for rank := range ranks {
+						if own, ok := readOwnAccount(fmt.Sprintf("%s-%d", account, rank)); ok && own.ended > 0 {
+							list = append(list, own)
+						}
+					}
+					return list
+				}
+				after := 1 + random.Uint64N(scatter) // calls
+				require.Eventually(t, func() bool {
+					list := accounts()
+					return len(list) == ranks && list[0].ended >= after
+				}, patience, time.Millisecond)
+				pids := []int{int(accounts()[0].pid), int(accounts()[1].pid)}
+				kill := pids
+				switch whom {
+				case "a rank":
+					kill = pids[random.IntN(ranks):][:1]
+				case "the launcher":
+					kill = []int{job.Process.Pid}
+				}
+				for _, pid := range kill {
+					_ = syscall.Kill(pid, syscall.SIGKILL) // it may be gone with another
+				}
+				if whom != "the launcher" {
+					_ = job.Wait()
+				}
+				for _, pid := range pids { // a launcher that was killed cannot see to it
+					_ = syscall.Kill(pid, syscall.SIGKILL)
+					require.Eventually(t, func() bool { return gone(pid) }, patience, time.Millisecond)
+				}
+				for range 3 {
+					unlucky := start(t, []string{artifact(t, "marple"), "recover", directory})
+					time.Sleep(time.Duration(random.IntN(100)) * time.Millisecond) // any moment will do
+					_ = unlucky.Process.Kill()
+					_ = unlucky.Wait()
+				}
+				dead := recovered(t, directory)
+				require.Len(t, dead.PerRank, ranks)
+				consistent(t, dead, "vanished", accounts(), accounts())
+			})
+		}
+	})
+}
+
+// gone tells whether a process has ended, whoever has yet to be told of it.
+func gone(pid int) bool {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := strings.Cut(string(data), ") ")
+	return err != nil || strings.HasPrefix(rest, "Z") || strings.HasPrefix(rest, "X")
 }
 
 // consistent holds what was read of ranks against their own accounts from before and after the reading.

@@ -110,7 +110,7 @@ func TestRunDirectoryIsOurs(t *testing.T) {
 func TestRunDirectoryIsSwapped(t *testing.T) {
 	each(t, func(t *testing.T, mpi *library) {
 		program := mpi.compile(t, "swapped")
-		for _, trick := range []string{"link", "raw-link", "swap", "gone"} {
+		for _, trick := range []string{"link", "raw-link", "swap", "gone", "file-links", "file-pipes"} {
 			for _, end := range []string{"finalize", "error", "exit"} {
 				if mpi != mock && (end == "error" || trick == "gone") {
 					continue // what these have of their own is no matter of the MPI library
@@ -124,6 +124,12 @@ func TestRunDirectoryIsSwapped(t *testing.T) {
 						assert.Zero(t, r.code, r.stderr)
 					}
 					assert.NotContains(t, r.stderr, "goroutine ")
+					if strings.HasPrefix(trick, "file-") { // in a directory where nobody else may do so
+						assert.Equal(t, before, contents(t, victim))
+						assert.NotEqual(t, end != "exit", strings.Contains(r.stderr, "records are kept, make the report with: marple recover "+out), r.stderr)
+						assert.Equal(t, end != "exit", r.reported(), r.stderr)
+						return
+					}
 					if trick == "swap" {
 						victim = out
 					}

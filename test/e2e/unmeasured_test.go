@@ -40,6 +40,7 @@ var unmeasured = []struct {
 	{"marple in a script, and nothing to measure", endedBefore, []string{"./script", "MARPLE", "APP", "CODE"}},
 	{"a script of a static program", notSeen("./script"), []string{"./script", "./static", "CODE"}},
 	{"marple in a script of a static program", "^marple: ./static is statically linked: .*; link it with shared libraries", []string{"./script", "MARPLE", "./static", "CODE"}},
+	{"a static program that may lie anywhere", "^marple: ./static-pie is statically linked: .*; link it with shared libraries", []string{"./static-pie", "CODE"}},
 	{"a file that is not there", "^marple: exec: .*./nothing: no such file", []string{"./nothing", "CODE"}},
 	{"a file that is no program", "^marple: exec: .*./text.*permission denied", []string{"./text", "CODE"}},
 	{"a script of nobody knows what", "^marple: exec: ./lines: exec format error; a script needs #!", []string{"./lines", "CODE"}},
@@ -53,10 +54,12 @@ func TestUnmeasured(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(scratch, name), []byte(text), 0o777))
 		}
 		require.NoError(t, os.WriteFile(filepath.Join(scratch, "text"), nil, 0o666))
-		static := exec.Command("gcc", "-static", "-o", filepath.Join(scratch, "static"), "-xc", "-")
-		static.Stdin = strings.NewReader("#include <stdlib.h>\nint main(int argc, char **argv) { return atoi(argv[argc - 1]); }\n")
-		out, err := static.CombinedOutput()
-		require.NoError(t, err, "%s", out)
+		for _, how := range []string{"static", "static-pie"} {
+			static := exec.Command("gcc", "-"+how, "-o", filepath.Join(scratch, how), "-xc", "-")
+			static.Stdin = strings.NewReader("#include <stdlib.h>\nint main(int argc, char **argv) { return atoi(argv[argc - 1]); }\n")
+			out, err := static.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+		}
 
 		for _, u := range unmeasured {
 			for _, code := range []int{0, 3} {

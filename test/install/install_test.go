@@ -97,6 +97,18 @@ func TestInstalled(t *testing.T) {
 		require.NoError(t, err, out)
 		assert.Contains(t, out, "Marple: stir-linked, 1 rank")
 	})
+	t.Run("licences", func(t *testing.T) {
+		list := output(t, `cd ../.. && go version -m build/marple build/libmarple-core.so | awk '$1 == "dep" { print $2 }'`)
+		linked := append(strings.Fields(list), "marple", "go")
+		require.Greater(t, len(linked), 10, list)
+		for _, module := range linked {
+			files, err := filepath.Glob(filepath.Join(tree, "share", "doc", "marple", "licenses", module, "[LC][IO][CP]*")) // LICENSE, COPYING
+			require.NoError(t, err)
+			assert.NotEmpty(t, files, module)
+		}
+		out, err := stranger(t, "cat "+filepath.Join(tree, "share", "doc", "marple", "licenses", "marple", "LICENSE"))
+		require.NoError(t, err, out)
+	})
 	t.Run("exec", func(t *testing.T) {
 		tool(t, "pkg-config")
 		out, err := stranger(t, filepath.Join(tree, "bin", "marple")+" exec --out run "+plain+" && "+filepath.Join(tree, "bin", "marple")+" callgraph run")

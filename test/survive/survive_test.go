@@ -203,7 +203,14 @@ type kept struct {
 		Name  string
 		Calls uint64
 	}
-	Conditions, NotSeen []struct{ ID, Text string }
+	Communicators []struct {
+		Name, Parent string
+		Calls        uint64
+	}
+	Conditions, NotSeen []struct {
+		ID, Text string
+		Count    uint64
+	}
 }
 
 func read(directory string) (k kept, err error) {

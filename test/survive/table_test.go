@@ -26,6 +26,16 @@ func goes(t *testing.T, m *mpi) string {
 	return out
 }
 
+// javaMachine is the library of one that is installed.
+func javaMachine() string {
+	for _, pattern := range []string{"/usr/lib/jvm/default-java", "/usr/lib/jvm/*"} {
+		if list, _ := filepath.Glob(pattern + "/lib/server/libjvm.so"); len(list) > 0 {
+			return list[0]
+		}
+	}
+	return "libjvm.so"
+}
+
 var generated = []string{"-I", "@build/gen", "-Wno-deprecated-declarations", "-ldl"}
 
 func init() {
@@ -59,6 +69,9 @@ var subjects = []subject{
 	{name: "gprof", source: "sends.c", ranks: 2, flags: []string{"-pg"}, env: []string{"GMON_OUT_PREFIX=./gmon"}},
 	{name: "the address sanitizer", source: "sends.c", ranks: 2, flags: []string{"-fsanitize=address"}, env: []string{"ASAN_OPTIONS=detect_leaks=0"}},
 	{name: "the sanitizer of undefined behaviour", source: "sends.c", ranks: 2, flags: []string{"-fsanitize=undefined"}},
+	{name: "the thread sanitizer", source: "sends.c", ranks: 2, on: []*mpi{openMPI}, // MPICH dies of it at its end, bare as well
+		flags: []string{"-fsanitize=thread"}, env: []string{"TSAN_OPTIONS=report_bugs=0"}},
+	{name: "a Java virtual machine in the process", source: "jvm.c", flags: []string{"-ldl"}, args: []string{javaMachine()}, needs: []string{"java"}}, // default-jre-headless
 	{name: "jemalloc, linked", source: "sends.c", ranks: 2, flags: []string{"-l:libjemalloc.so.2"}, brief: true},
 	{name: "tcmalloc, preloaded", source: "sends.c", ranks: 2, before: []string{"env", "LD_PRELOAD=libtcmalloc_minimal.so.4"}},
 	{name: "fibers of Boost.Context", source: "context.cpp", flags: []string{"-lboost_context"}},
