@@ -224,7 +224,9 @@ func (w *waits) sides(pattern string) (waiting, late rankSet) {
 	}
 	if delay, _ := w.mainDelay(pattern); delay != nil {
 		late = mostOf(delay.PerRank)
-	} else {
+	}
+	if alone := len(waiting) == 1 && slices.Equal(waiting, late); alone || late == nil { // its own delay came back to it
+		late = nil
 		for _, p := range w.Pairs {
 			if slices.Contains(waiting, int(p.Rank)) {
 				late = rankSet{int(p.For)}
@@ -259,6 +261,8 @@ func (w *waits) latecomers(pattern string) any {
 func (w *waits) latecomersInWords(pattern string) any {
 	waiting, late := w.sides(pattern)
 	switch {
+	case len(late) == 0:
+		return "other ranks"
 	case slices.Equal(late, waiting):
 		return "each other"
 	case len(late) == 1:

@@ -1,0 +1,42 @@
+package diagnosis
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"marple/analysis/run"
+)
+
+// Whoever causes a wait may be the rank that waits: a master handles a result, so the only worker gets its next task later,
+// and the master waits for that one's result. It waits for the worker all the same.
+func TestNoRankWaitsForItself(t *testing.T) {
+	site := func(ranks ...int32) []run.WaitRank {
+		var list []run.WaitRank
+		for _, r := range ranks {
+			list = append(list, run.WaitRank{Rank: r, Ns: 100})
+		}
+		return list
+	}
+	for _, c := range []struct {
+		name           string
+		waiting, cause []int32
+		pairs          []run.WaitPair
+		title          string
+		waiters        rankSet
+	}{
+		{"one for another", []int32{0}, []int32{1}, []run.WaitPair{{Rank: 0, For: 1, Ns: 100}}, "rank 1, which is late", rankSet{0}},
+		{"one, and the cause is its own", []int32{0}, []int32{0}, []run.WaitPair{{Rank: 1, For: 0, Ns: 120}, {Rank: 0, For: 1, Ns: 100}}, "rank 1, which is late", rankSet{0}},
+		{"two for each other", []int32{0, 1}, []int32{0, 1}, []run.WaitPair{{Rank: 0, For: 1, Ns: 100}}, "each other", rankSet{0, 1}},
+		{"two, for one of them", []int32{0, 1}, []int32{1}, []run.WaitPair{{Rank: 0, For: 1, Ns: 100}}, "rank 1, which is late", rankSet{0}},
+		{"one, for whom is not known", []int32{0}, []int32{0}, nil, "other ranks", rankSet{0}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := &waits{Waits: &run.Waits{Pairs: c.pairs,
+				Sites:  []run.WaitSite{{Pattern: "late-sender", PerRank: site(c.waiting...)}},
+				Delays: []run.DelaySite{{Pattern: "late-sender", Node: "n", Direct: 100, PerRank: site(c.cause...)}}}}
+			require.Equal(t, c.title, w.latecomersInWords("late-sender"))
+			require.Equal(t, c.waiters, w.waiters("late-sender"))
+		})
+	}
+}
