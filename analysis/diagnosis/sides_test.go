@@ -5,6 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"marple/analysis/analysistest"
+	"marple/analysis/knowledge"
+	"marple/analysis/record"
 	"marple/analysis/run"
 )
 
@@ -39,4 +42,47 @@ func TestNoRankWaitsForItself(t *testing.T) {
 			require.Equal(t, c.waiters, w.waiters("late-sender"))
 		})
 	}
+}
+
+// Who asks for a message of a rank without a core asks as long as that has none.
+func TestVainTestsWhileOthersHaveNoCoreMayBeNothing(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		off      uint64
+		finding  int
+		doubtful int
+	}{{"with cores", 0, 1, 0}, {"without", 2 * ms, 0, 1}} {
+		t.Run(c.name, func(t *testing.T) {
+			r := analysistest.Run(2, 2, func(r *rank) {
+				analysistest.Steps(100, func() {
+					r.Compute(ms)
+					if r.Rank == 1 && c.off > 0 {
+						r.OffCore(c.off)
+					}
+					analysistest.Steps(500, func() {
+						r.Call(40, "MPI_Test", record.OpTest, record.Nonblocking, record.Call{Duration: 1000, Peer: record.NoPeer})
+					})
+				})
+			})
+			Conclude(r, knowledge.Library{})
+			ids := func(list []run.Finding) (n int) {
+				for _, f := range list {
+					if f.ID == "polling" {
+						n++
+					}
+				}
+				return n
+			}
+			require.Equal(t, []int{c.finding, c.doubtful}, []int{ids(r.Findings), ids(r.MayBe)})
+		})
+	}
+}
+
+// Of all ranks it cannot be said that they compute longer than the mean: nothing tells chance from the program.
+func TestChanceOfAllRanksIsAllThatWasMissed(t *testing.T) {
+	parts := []run.RankParts{{Rank: 0, Useful: []uint64{10, 20, 30}}, {Rank: 1, Useful: []uint64{30, 20, 10}}}
+	d := &data{r: &run.Run{Core: run.Balance{OffCore: 5e9}, Waits: &run.Waits{Parts: parts}}, ranks: []int{0, 1}}
+	require.Equal(t, 5.0, d.chance(rankSet{0, 1}))
+	require.Less(t, d.chance(rankSet{0}), 1.0)
+	require.Equal(t, 5.0, d.chance(nil))
 }
