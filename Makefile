@@ -112,7 +112,7 @@ test:
 SUITE := go run ./test/suite
 RACE  := record callgraph waitstate profile pipeline
 test-go:
-	@$(SUITE) -- "-timeout 60m -skip ^TestJudge ./..." "-race -timeout 60m $(RACE:%=./analysis/%)" "-race -timeout 60m -run Concurrent ./analysis/symbol"
+	@$(SUITE) -- "-vet off -timeout 60m -skip ^TestJudge ./..." "-vet off -race -timeout 60m $(RACE:%=./analysis/%)" "-vet off -race -timeout 60m -run Concurrent ./analysis/symbol"
 
 # One after the other: what is judged wants the cores for its ranks.
 judge: build mock

@@ -86,7 +86,7 @@ uint64_t mrl_invocation_begin(struct marple_method *m, const char *context)
         struct mrl_caller caller = MRL_CALLER;
         const struct mrl_path *path = mrl_path_place(t->paths, MRL_EVENT_METHOD, (const void *)(uintptr_t)id, caller.pc, caller.sp);
         uint64_t now;
-        if (likely(mrl_path_holds(t, path, MRL_EVENT_METHOD, caller.pc, caller.sp, caller.fp) &&
+        if (likely(mrl_path_holds(t, path, MRL_EVENT_METHOD, t->paths->mark, caller.pc, caller.sp, caller.fp) &&
                    mrl_beginning_of(t, path)->name == (const void *)(uintptr_t)id && t->depth < MRL_DEPTH &&
                    (now = mrl_counter()) - t->last_end <= mrl.long_ticks)) {
             mrl_open_at(t, path->node, mrl_beginning_of(t, path), false, now);

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define MRL_MAGIC "MARPLE\r\n"
-#define MRL_VERSION 11u
+#define MRL_VERSION 12u
 
 /* What a call does. The order is that of analysis/record; values are written to disk. */
 enum mrl_op {
@@ -242,7 +242,8 @@ MRL_SAME_KIND(mrl_sampled);
 enum mrl_node_kind {
     MRL_NODE_FREE,
     MRL_NODE_ROOT,
-    MRL_NODE_FRAME,     /* a function: key = offset of its beginning in the module, name = module index */
+    MRL_NODE_FRAME,     /* a function: key = offset of its beginning in the module, name = module index; of a source file
+                           the upper half of key = string of the function's name */
     MRL_NODE_REGION,    /* name = string */
     MRL_NODE_PHASE,     /* key = the level given to MPI_Pcontrol */
     MRL_NODE_MPI,       /* name = string, op and flags set */
@@ -302,7 +303,8 @@ struct mrl_module {
     uint32_t path;      /* string */
     uint8_t build_id_len;
     uint8_t build_id[20];
-    uint8_t pad[15];
+    uint8_t source; /* 1: a source file that an interpreter runs. It has no addresses: offsets in it are lines */
+    uint8_t pad[14];
 };
 _Static_assert(sizeof(struct mrl_module) == 64, "");
 

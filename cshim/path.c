@@ -17,10 +17,10 @@ struct mrl_frame {
     uint32_t words;    /* that the walk depended on when it had left this frame */
     uint64_t function; /* offset of its beginning in the module */
     uint64_t offset;   /* of where it goes on */
-    uintptr_t top, ra; /* its upper end, where its function returns to */
+    uintptr_t top, ra; /* its upper end, where its function returns to; of Python's: its address, and 0 */
 };
 
-enum { UNSEEN, ORDINARY, SYSTEM, LAYER };
+enum { UNSEEN, ORDINARY, SYSTEM, LAYER, INTERPRETER };
 static _Atomic uint8_t kinds[MRL_MODULES_MAX];
 
 static uint32_t frame_limit(void)
@@ -55,6 +55,20 @@ static void find_system(void)
     }
 }
 
+/* The function that runs Python's. */
+static uint32_t loop_module = MRL_NONE;
+static uint64_t loop_function;
+
+static void find_python(void)
+{
+    mrl_python_find();
+    if (!mrl_python_loop())
+        return;
+    loop_module = mrl_module(mrl_python_loop(), &loop_function);
+    if (loop_module < MRL_MODULES_MAX)
+        atomic_store_explicit(&kinds[loop_module], INTERPRETER, memory_order_relaxed);
+}
+
 static MRL_COLD uint8_t find_kind(uint32_t module)
 {
     const char *path = mrl_text(mrl_module_at(module)->path);
@@ -86,6 +100,11 @@ static void find_stack(struct mrl_paths *p)
     pthread_attr_destroy(&attributes);
 }
 
+static uint32_t frames_room(void)
+{
+    return frame_limit() + FOLDED + 1;
+}
+
 bool mrl_paths_begin(struct mrl_thread *t)
 {
     uint32_t limit = frame_limit();
@@ -93,8 +112,9 @@ bool mrl_paths_begin(struct mrl_thread *t)
     if (!p) {
         /* A frame costs one word, its return address; where frame pointers are used two. */
         size_t words = limit > 1 ? 2 * limit + 8 : 0, each = words * sizeof(struct mrl_stacked);
-        size_t fixed = (sizeof *p + 63) & ~(size_t)63, frames = (limit + FOLDED + 1) * sizeof(struct mrl_frame);
-        char *memory = mmap(NULL, fixed + 2 * MRL_PATHS * each + frames, PROT_READ | PROT_WRITE,
+        size_t fixed = (sizeof *p + 63) & ~(size_t)63, frames = frames_room() * sizeof(struct mrl_frame),
+               functions = limit * sizeof(struct mrl_python_frame);
+        char *memory = mmap(NULL, fixed + 2 * MRL_PATHS * each + 2 * frames + functions + sizeof *p->codes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (memory == MAP_FAILED)
             return false;
@@ -102,7 +122,12 @@ bool mrl_paths_begin(struct mrl_thread *t)
         p->words = (uint32_t)words;
         for (uint32_t i = 0; i < 2 * MRL_PATHS; i++)
             p->paths[i].words = (struct mrl_stacked *)(memory + fixed + i * each);
-        p->frames = (struct mrl_frame *)(memory + fixed + 2 * MRL_PATHS * each);
+        memory += fixed + 2 * MRL_PATHS * each;
+        p->frames = (struct mrl_frame *)memory;
+        p->woven = (struct mrl_frame *)(memory + frames);
+        p->called.room = limit;
+        p->called.frames = (struct mrl_python_frame *)(memory + 2 * frames);
+        p->codes = (struct mrl_python_codes *)(memory + 2 * frames + functions);
         p->code_mask = limit > 0 ? UINTPTR_MAX : 0;
         p->stack_mask = limit > 1 ? UINTPTR_MAX : 0;
         t->paths = p;
@@ -110,13 +135,15 @@ bool mrl_paths_begin(struct mrl_thread *t)
     /* Another thread's stack may be smaller: what its last owner remembered must not be looked at. */
     for (uint32_t i = 0; i < 2 * MRL_PATHS; i++)
         p->paths[i].key = p->branches[i / 2].key = MRL_NO_WALK;
-    p->mark = p->beyond = 0;
+    p->mark = p->python = p->beyond = 0;
     struct mrl_shield shield;
     mrl_shield(&shield);
     if (limit > 0)
         mrl_unwind_refresh();
-    if (limit > 1 && t->index == 0)
+    if (limit > 1 && t->index == 0) {
         find_system();
+        find_python();
+    }
     if (limit > 1)
         find_stack(p);
     mrl_unshield(&shield);
@@ -155,12 +182,16 @@ static const struct mrl_anchor *at_anchor(const struct mrl_paths *p, uint32_t *d
 struct end {
     enum mrl_walk_end how;
     uint32_t count; /* frames, the one it ended at included */
+    uint32_t known; /* ... and those beyond it */
     const struct mrl_anchor *anchor;
     uint32_t depth; /* of the region or function that the walk was in */
 };
 
-/* Lists frames from the innermost outwards, but for those of the MPI library's own layers. */
-static struct end collect(struct mrl_thread *t)
+/*
+ * Lists frames from the innermost outwards, but for those of the MPI library's own layers. Where Python runs, up to the
+ * outermost: only between its functions a region has a place.
+ */
+static struct end collect(struct mrl_thread *t, bool python)
 {
     struct mrl_paths *p = t->paths;
     struct mrl_walk *w = &p->walk;
@@ -186,7 +217,7 @@ static struct end collect(struct mrl_thread *t)
         f->top = w->value[MRL_SP];
         f->ra = w->pc;
         f->words = w->count;
-        if (!layer && (end.anchor = at_anchor(p, &end.depth, f))) {
+        if (!layer && !python && (end.anchor = at_anchor(p, &end.depth, f))) {
             end.how = MRL_WALK_ANCHORED;
             break;
         }
@@ -202,6 +233,64 @@ static uint32_t fold(const struct mrl_frame *frames, uint32_t n)
     for (int i = 0; i < 2 && n > 0 && kind_of(frames[n - 1].module) == SYSTEM; i++)
         n--;
     return n;
+}
+
+static struct mrl_frame python_frame(const struct mrl_python_frame *f, const struct mrl_python_code *code)
+{
+    uint64_t name = mrl_string(code->name, sizeof code->name);
+    return (struct mrl_frame){.module = mrl_source(code->file), .function = name << 32 | code->first, .offset = f->line, .top = f->frame};
+}
+
+/*
+ * Puts Python's functions in the place of the interpreter's. Each of them is run by a loop, a C function that may run
+ * several; what is known of them is an address in its frame or, before Python 3.10, only that there is one for each.
+ */
+static void weave(struct mrl_paths *p, struct end *end, const struct mrl_python_stack *s, const struct mrl_python_codes *codes, uintptr_t base)
+{
+    const uint32_t room = frames_room();
+    uint32_t n = 0, next = 0;
+    if (end->how == MRL_WALK_WHOLE)
+        end->count = fold(p->frames, end->count);
+    for (uint32_t i = 0; i <= end->count; i++) {
+        const struct mrl_frame *f = i < end->count ? &p->frames[i] : NULL;
+        bool interpreter = f && kind_of(f->module) == INTERPRETER;
+        bool loop = f && f->module == loop_module && f->function == loop_function && f->top > base;
+        for (; next < s->count && n < room; next++) {
+            const struct mrl_python_frame *python = &s->frames[next];
+            if (f && (python->loop ? python->loop >= f->top : !loop))
+                break;
+            loop = false;
+            if (!codes->list[python->code].frozen)
+                p->woven[n++] = python_frame(python, &codes->list[python->code]);
+        }
+        if (next == s->count && s->end != MRL_PYTHON_WHOLE)
+            break; /* what is beyond comes after functions that are not known */
+        if (f && !interpreter && n < room)
+            p->woven[n++] = *f;
+    }
+    while (n > 0 && kind_of(p->woven[n - 1].module) == SYSTEM)
+        n--; /* of a walk that did not see them to be the last */
+    struct mrl_frame *frames = p->frames;
+    p->frames = p->woven;
+    p->woven = frames;
+    end->count = end->known = n;
+    if (s->end == MRL_PYTHON_BROKEN)
+        end->how = MRL_WALK_UNKNOWN;
+    else if (s->end != MRL_PYTHON_WHOLE || n == room)
+        end->how = MRL_WALK_LIMITED;
+    else
+        end->how = MRL_WALK_WOVEN;
+}
+
+/* Ends a walk through Python's functions at the first frame that was there when the innermost region began. */
+static void end_at_anchor(const struct mrl_paths *p, struct end *end)
+{
+    for (uint32_t i = 0; i < end->known; i++)
+        if ((end->anchor = at_anchor(p, &end->depth, &p->frames[i]))) {
+            end->how = MRL_WALK_ANCHORED;
+            end->count = i + 1;
+            return;
+        }
 }
 
 /* The first anchors of a region that begins: frames of the walk, then those of the region that it is in. */
@@ -247,13 +336,15 @@ static uint32_t chain(struct mrl_thread *t, const struct end *end, uint32_t node
         const struct mrl_frame *f = &p->frames[n - 1];
         if (is_frame(end->anchor, f)) {
             outside = &p->frames[--n];
+        } else if (n < end->known) {
+            outside = &p->frames[n];
         } else {
             const struct mrl_rule *rule = mrl_rule(&p->unwinder, beyond, false);
             beside = (struct mrl_frame){.module = rule->module, .offset = rule->offset};
             outside = &beside;
         }
     }
-    if (n > limit || end->how >= MRL_WALK_UNKNOWN) {
+    if (n > limit || end->how == MRL_WALK_UNKNOWN || end->how == MRL_WALK_LIMITED) {
         node = mrl_node(&(struct mrl_node){.parent = node, .kind = MRL_NODE_CUT, .key = n <= limit && end->how == MRL_WALK_UNKNOWN});
         n = n < limit ? n : limit;
         outside = NULL;
@@ -262,6 +353,17 @@ static uint32_t chain(struct mrl_thread *t, const struct end *end, uint32_t node
         node = frame_node(node, &p->frames[i], i + 1 < n ? &p->frames[i + 1] : outside);
     *site = n ? p->frames[0] : outside ? *outside : (struct mrl_frame){0};
     return node;
+}
+
+/* Whether this thread runs functions of Python's, which are then in p->called. */
+static bool functions_of(struct mrl_paths *p)
+{
+    if (p->codes->count + p->called.room > MRL_PYTHON_CODES)
+        p->codes->count = 0;
+    if (!mrl_python_trust(&p->called, p->codes))
+        return false;
+    mrl_python_lines(&p->called, p->codes);
+    return true;
 }
 
 /*
@@ -277,14 +379,20 @@ static uint32_t frames_node(struct mrl_thread *t, struct mrl_path *path, struct 
     w->slots = path->words;
     w->room = p->words;
     mrl_walk_begin(w, caller.pc, caller.sp, caller.fp);
-    struct end end = collect(t);
+    bool python = functions_of(p);
+    struct end end = collect(t, python);
     if (w->wanting && mrl_walk_from_here(w, &p->unwinder, caller.sp))
-        end = collect(t);
+        end = collect(t, python);
 
     if (end.how == MRL_WALK_WHOLE) {
         uint32_t n = fold(p->frames, end.count);
         if (n > 0 && n < end.count)
             w->count = p->frames[n - 1].words;
+    }
+    if (python) {
+        w->loose |= !p->python; /* it was not known before that there are any */
+        weave(p, &end, &p->called, p->codes, caller.sp);
+        end_at_anchor(p, &end);
     }
     if (beginning)
         set_anchors(p, beginning, &end);
@@ -306,8 +414,13 @@ uint32_t mrl_frames_most(void)
     return frame_limit() > 1 ? frame_limit() + FOLDED : frame_limit();
 }
 
-/* What collect would have found. */
-static struct end follow(struct mrl_thread *t, const struct mrl_trail *trail, uint32_t depth)
+uint32_t mrl_pythons_most(void)
+{
+    return frame_limit() > 1 ? frame_limit() : 0;
+}
+
+/* What collect, and weave, would have found. */
+static struct end follow(struct mrl_thread *t, const struct mrl_trail *trail, const struct mrl_python_codes *codes, uint32_t depth)
 {
     struct mrl_paths *p = t->paths;
     struct end end = {.how = trail->how, .depth = depth};
@@ -318,15 +431,21 @@ static struct end follow(struct mrl_thread *t, const struct mrl_trail *trail, ui
         struct mrl_frame *f = &p->frames[end.count++];
         *f = (struct mrl_frame){.module = rule->module, .function = rule->offset - rule->into, .offset = rule->offset,
                                 .top = trail->frames[i].top, .ra = i + 1 < trail->count ? trail->frames[i + 1].pc : trail->beyond};
-        if ((end.anchor = at_anchor(p, &end.depth, f))) {
+        if (!trail->pythons && (end.anchor = at_anchor(p, &end.depth, f))) {
             end.how = MRL_WALK_ANCHORED;
             break;
         }
     }
+    if (trail->pythons) {
+        struct mrl_python_stack functions = {.count = trail->pythons, .end = trail->python_end,
+                                             .frames = mrl_trail_python(trail, mrl_frames_most())};
+        weave(p, &end, &functions, codes, trail->base);
+        end_at_anchor(p, &end);
+    }
     return end;
 }
 
-uint32_t mrl_path_trail(struct mrl_thread *t, const struct mrl_trail *trail, bool elsewhere)
+uint32_t mrl_path_trail(struct mrl_thread *t, const struct mrl_trail *trail, const struct mrl_python_codes *codes, bool elsewhere)
 {
     static _Atomic uint32_t places;
     struct mrl_frame site;
@@ -334,7 +453,7 @@ uint32_t mrl_path_trail(struct mrl_thread *t, const struct mrl_trail *trail, boo
     if (!trail->count)
         return MRL_ROOT_NODE;
     if (t->paths->stack_mask) {
-        struct end end = follow(t, trail, depth);
+        struct end end = follow(t, trail, codes, depth);
         node = chain(t, &end, end.depth < depth ? t->open[end.depth].outer : where, end.count < trail->count ? trail->frames[end.count].pc : trail->beyond, &site);
         if (site.offset != t->paths->frames[0].offset)
             return node; /* above main */
@@ -360,7 +479,7 @@ static uint64_t key_of(const struct mrl_paths *p, uint64_t event, uintptr_t pc)
 /* The stack has the words: they were read below frames that are there as long as the stack pointer is the same. */
 static struct mrl_path *branched_place(struct mrl_paths *p, const struct mrl_branch *b, const void *name)
 {
-    uint64_t x = b->key ^ (uintptr_t)name << 12;
+    uint64_t x = b->key ^ ((uintptr_t)name ^ p->python) << 12;
     for (unsigned i = 0; i < MRL_BRANCHES && b->at[i]; i++)
         x = (x ^ x >> 29 ^ *(const uintptr_t *)(b->sp + b->at[i])) * UINT64_C(0x9e3779b97f4a7c15);
     return &p->paths[(x >> (64 - MRL_PATHS_BITS)) * 2];
@@ -368,7 +487,7 @@ static struct mrl_path *branched_place(struct mrl_paths *p, const struct mrl_bra
 
 static struct mrl_branch *branch_of(struct mrl_paths *p, uint64_t event, const void *name, struct mrl_caller c)
 {
-    return &p->branches[(mrl_path_place(p, event, name, c.pc, c.sp) - p->paths) / 2];
+    return &p->branches[(mrl_path_first(p, event, name, c) - p->paths) / 2];
 }
 
 static bool leads(const struct mrl_paths *p, const struct mrl_branch *b, uint64_t event, struct mrl_caller c)
@@ -385,7 +504,7 @@ const struct mrl_path *mrl_path_branched(const struct mrl_thread *t, uint64_t ev
 /* Of a walk that is to be driven out by one that begins alike: notes the innermost word in which they differ. */
 static bool branch_off(struct mrl_paths *p, struct mrl_branch *b, const struct mrl_path *path, uint64_t event, struct mrl_caller c)
 {
-    if (path->key != key_of(p, event, c.pc) || path->sp != c.sp || path->mark != p->mark)
+    if (path->key != key_of(p, event, c.pc) || path->sp != c.sp || path->mark != mrl_path_mark(p))
         return false;
     if (!leads(p, b, event, c))
         *b = (struct mrl_branch){.key = path->key, .sp = c.sp};
@@ -409,7 +528,7 @@ static bool branch_off(struct mrl_paths *p, struct mrl_branch *b, const struct m
 static struct mrl_path *take_place(struct mrl_thread *t, uint64_t event, const void *name, struct mrl_caller caller)
 {
     struct mrl_paths *p = t->paths;
-    struct mrl_path *pair = mrl_path_place(p, event, name, caller.pc, caller.sp);
+    struct mrl_path *pair = mrl_path_first(p, event, name, caller);
     struct mrl_branch *b = branch_of(p, event, name, caller);
     if (p->stack_mask) {
         if (leads(p, b, event, caller))
@@ -437,7 +556,7 @@ MRL_COLD struct mrl_path *mrl_path_walk(struct mrl_thread *t, uint64_t event, co
     path->key = MRL_NO_WALK;
     path->sp = caller.sp & p->stack_mask;
     path->where = t->where | (uint64_t)atomic_load_explicit(&mrl_generation, memory_order_relaxed) << 32;
-    path->mark = p->mark;
+    path->mark = mrl_path_mark(p);
     path->count = 0;
     p->walk.loose = p->walk.used_fp = false;
     if (event >= MRL_EVENT_FUNCTION) {

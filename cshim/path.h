@@ -3,12 +3,14 @@
  *
  * Walking the stack takes hundreds of nanoseconds, so each thread remembers walks by what they began with,
  * together with every word of the stack that they depended on: as long as all of those hold the same values,
- * the same walk would give the same path.
+ * the same walk would give the same path. Where Python runs, its functions and lines take part as well: they are in
+ * mrl_paths.python, and so in the mark.
  */
 #ifndef MRL_PATH_H
 #define MRL_PATH_H
 
 #include "counter.h"
+#include "python.h"
 #include "unwind.h"
 
 #include <string.h>
@@ -42,7 +44,7 @@ struct mrl_path {
     uint64_t key; /* pc, event in the top 16 bits; or MRL_NO_WALK */
     uintptr_t sp;
     uint64_t where;        /* innermost open region, generation of the modules in the upper half */
-    uint64_t mark;         /* of that region's anchors */
+    uint64_t mark;         /* of that region's anchors, and of Python's functions */
     uintptr_t fp, fp_mask; /* what of the frame pointer matters: all or nothing */
     struct mrl_stacked *words;
     uint32_t count;
@@ -88,8 +90,11 @@ struct mrl_paths {
     uintptr_t code_mask, stack_mask; /* what of a caller tells paths apart */
     uint64_t mark;                   /* of the innermost open region's anchors, 0 if there is none */
     uintptr_t low, high;             /* the thread's stack */
+    uint64_t python;                 /* of the functions of Python's that the event is in, 0 if there are none */
     uint32_t words;                  /* that a walk may depend on, to be remembered */
-    struct mrl_frame *frames;
+    struct mrl_frame *frames, *woven;
+    struct mrl_python_stack called;
+    struct mrl_python_codes *codes;
     _Alignas(64) struct mrl_path paths[2 * MRL_PATHS];
     struct mrl_beginning beginnings[2 * MRL_PATHS];
     uint8_t older[MRL_PATHS]; /* of each pair: the one to replace */
@@ -123,20 +128,31 @@ struct mrl_trail {
     uint32_t samples, periods; /* how often it was found */
     uint32_t count;
     uint8_t how;               /* enum mrl_walk_end */
+    uint8_t python_end;        /* enum mrl_python_end */
+    uint32_t pythons;
     uintptr_t base, beyond;    /* the stack pointer; where the outermost of these frames returns to */
     struct {
         uintptr_t pc, top;
     } frames[];
 };
 
-/* How a walk ended. */
-enum mrl_walk_end { MRL_WALK_WHOLE, MRL_WALK_ANCHORED, MRL_WALK_UNKNOWN, MRL_WALK_LIMITED };
+/* Its functions of Python's, behind the frames, for which there is this much room. */
+static inline struct mrl_python_frame *mrl_trail_python(const struct mrl_trail *trail, uint32_t most)
+{
+    return (struct mrl_python_frame *)&trail->frames[most];
+}
+
+/* How a walk ended; woven: whole as far as Python's functions are known, without what is folded. */
+enum mrl_walk_end { MRL_WALK_WHOLE, MRL_WALK_ANCHORED, MRL_WALK_UNKNOWN, MRL_WALK_LIMITED, MRL_WALK_WOVEN };
 
 /* How many frames a walk may need, the folded ones included; 0: none are wanted. */
 uint32_t mrl_frames_most(void);
 
+/* ... and how many functions of Python's. */
+uint32_t mrl_pythons_most(void);
+
 /* The node of a place in this thread, or in another one, which has no regions; MRL_ROOT_NODE: it is not known. */
-uint32_t mrl_path_trail(struct mrl_thread *t, const struct mrl_trail *trail, bool elsewhere);
+uint32_t mrl_path_trail(struct mrl_thread *t, const struct mrl_trail *trail, const struct mrl_python_codes *codes, bool elsewhere);
 
 /* The first of the two places that a walk is remembered in. */
 static inline __attribute__((always_inline)) struct mrl_path *
@@ -148,12 +164,12 @@ mrl_path_place(struct mrl_paths *p, uint64_t event, const void *name, uintptr_t 
 
 /* Whether a place holds a walk that would go the same way again. */
 static inline __attribute__((always_inline)) bool
-mrl_path_holds(const struct mrl_thread *t, const struct mrl_path *path, uint64_t event, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+mrl_path_holds(const struct mrl_thread *t, const struct mrl_path *path, uint64_t event, uint64_t mark, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
     const struct mrl_paths *p = t->paths;
     uint64_t where = t->where | (uint64_t)atomic_load_explicit(&mrl_generation, memory_order_relaxed) << 32;
     sp &= p->stack_mask;
-    if (unlikely((path->key ^ ((pc & p->code_mask) | event << 48)) | (path->sp ^ sp) | (path->where ^ where) | (path->mark ^ p->mark)))
+    if (unlikely((path->key ^ ((pc & p->code_mask) | event << 48)) | (path->sp ^ sp) | (path->where ^ where) | (path->mark ^ mark)))
         return false;
     uintptr_t changed = (path->fp ^ fp) & path->fp_mask;
     const struct mrl_stacked *word = path->words, *end = word + path->count;
@@ -162,13 +178,24 @@ mrl_path_holds(const struct mrl_thread *t, const struct mrl_path *path, uint64_t
     return likely(!changed);
 }
 
+static inline uint64_t mrl_path_mark(const struct mrl_paths *p)
+{
+    return p->mark ^ p->python;
+}
+
+/* ... for any walk; the above alone is for where nothing of Python's matters. */
+static inline struct mrl_path *mrl_path_first(struct mrl_paths *p, uint64_t event, const void *name, struct mrl_caller c)
+{
+    return mrl_path_place(p, event, (const void *)((uintptr_t)name ^ p->python), c.pc, c.sp);
+}
+
 /* The one of a pair of places that holds such a walk, or NULL. */
 static inline const struct mrl_path *
 mrl_path_at(const struct mrl_thread *t, const struct mrl_path *path, uint64_t event, const void *name, struct mrl_caller c)
 {
     const struct mrl_paths *p = t->paths;
     for (int place = 0; place < 2; place++, path++)
-        if (mrl_path_holds(t, path, event, c.pc, c.sp, c.fp) &&
+        if (mrl_path_holds(t, path, event, mrl_path_mark(p), c.pc, c.sp, c.fp) &&
             (event < MRL_EVENT_FUNCTION || p->beginnings[path - p->paths].name == name))
             return path;
     return NULL;
@@ -181,7 +208,9 @@ const struct mrl_path *mrl_path_branched(const struct mrl_thread *t, uint64_t ev
 static inline const struct mrl_path *
 mrl_path_remembered(struct mrl_thread *t, uint64_t event, const void *name, struct mrl_caller c)
 {
-    const struct mrl_path *path = mrl_path_at(t, mrl_path_place(t->paths, event, name, c.pc, c.sp), event, name, c);
+    if (unlikely(atomic_load_explicit(&mrl.python, memory_order_relaxed)) && t->paths->stack_mask)
+        t->paths->python = mrl_python_mark(mrl_pythons_most(), t->paths->mark);
+    const struct mrl_path *path = mrl_path_at(t, mrl_path_first(t->paths, event, name, c), event, name, c);
     return likely(path != NULL) ? path : mrl_path_branched(t, event, name, c);
 }
 

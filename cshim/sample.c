@@ -42,12 +42,13 @@ struct mrl_sampling {
     struct table tables[2];
     struct mrl_walk walk;
     struct mrl_unwinder unwinder;
+    struct mrl_python_codes codes[2]; /* of the tables' trails */
     char trails[]; /* 2 * TRAILS + 1, the last of which is being made */
 };
 
 static struct {
     int signal;
-    uint32_t frames;
+    uint32_t frames, pythons;
     size_t trail, size; /* bytes of a trail, and of a thread's part */
     uintptr_t low, high; /* Marple's own code */
     uint64_t looked;
@@ -130,8 +131,23 @@ static bool ours(uintptr_t pc)
     return pc - sampling.low < sampling.high - sampling.low;
 }
 
+/* Python's functions that the thread is in, wherever the interpreter is just now. */
+static void python_functions(struct mrl_trail *trail, struct mrl_python_codes *codes)
+{
+    struct mrl_python_stack functions = {.room = sampling.pythons, .frames = mrl_trail_python(trail, sampling.frames)};
+    if (!atomic_load_explicit(&mrl.python, memory_order_relaxed) || !mrl_python_walk(&functions, codes))
+        return;
+    trail->pythons = functions.count;
+    trail->python_end = functions.end;
+    for (uint32_t i = 0; i < functions.count; i++) {
+        const struct mrl_python_frame *f = &functions.frames[i];
+        trail->hash = (trail->hash ^ codes->list[f->code].at ^ codes->list[f->code].mark) * UINT64_C(0x9e3779b97f4a7c15);
+        trail->hash = (trail->hash ^ trail->hash >> 32 ^ f->next) * UINT64_C(0x9e3779b97f4a7c15);
+    }
+}
+
 /* Follows the interrupted stack. False: it is Marple's own work. */
-static bool walk(struct mrl_sampling *s, const void *context, struct mrl_trail *trail)
+static bool walk(struct mrl_sampling *s, const void *context, struct mrl_trail *trail, struct mrl_python_codes *codes)
 {
     struct mrl_walk *w = &s->walk;
     mrl_walk_interrupted(w, context, 0);
@@ -163,16 +179,17 @@ static bool walk(struct mrl_sampling *s, const void *context, struct mrl_trail *
         trail->hash ^= w->value[MRL_SP];
     }
     trail->beyond = w->pc + w->interrupted;
+    python_functions(trail, codes);
     return true;
 }
 
-static void keep(struct mrl_sampling *s, const struct mrl_trail *trail, uint32_t periods)
+static void keep(struct mrl_sampling *s, const struct mrl_trail *trail, uint32_t turn, uint32_t periods)
 {
-    uint32_t turn = atomic_load_explicit(&s->turn, memory_order_relaxed), i = 0;
+    uint32_t i = 0;
     struct table *table = &s->tables[turn & 1];
     while (i < table->count && trail_at(s, turn, i)->hash != trail->hash)
         i++;
-    if (i == TRAILS) {
+    if (i == TRAILS || trail->python_end == MRL_PYTHON_FULL) {
         table->lost++;
         table->periods += periods;
         return;
@@ -182,6 +199,11 @@ static void keep(struct mrl_sampling *s, const struct mrl_trail *trail, uint32_t
         if (i == 0)
             table->generation = atomic_load_explicit(&mrl_generation, memory_order_relaxed);
         memcpy(place, trail, sizeof *trail + trail->count * sizeof trail->frames[0]);
+        if (trail->pythons) {
+            struct mrl_python_stack functions = {.count = trail->pythons, .frames = mrl_trail_python(place, sampling.frames)};
+            memcpy(functions.frames, mrl_trail_python(trail, sampling.frames), functions.count * sizeof *functions.frames);
+            mrl_python_lines(&functions, &s->codes[turn & 1]);
+        }
         table->count++;
     }
     place->samples++;
@@ -322,8 +344,9 @@ static void sample(struct mrl_sampling *s, uint32_t periods, void *context)
     }
     uint64_t begin = mrl_now();
     atomic_store(&s->busy, true);
-    if (walk(s, context, trail)) {
-        keep(s, trail, periods);
+    uint32_t turn = atomic_load(&s->turn);
+    if (walk(s, context, trail, &s->codes[turn & 1])) {
+        keep(s, trail, turn, periods);
         s->any = true;
     } else {
         count(&mrl.header->samples_inside, 1);
@@ -409,7 +432,7 @@ static void write_of(struct mrl_thread *t, struct mrl_sampling *s, bool elsewher
     bool same = table->generation == atomic_load_explicit(&mrl_generation, memory_order_relaxed);
     for (uint32_t i = 0; i < table->count; i++) {
         struct mrl_trail *trail = trail_at(s, turn, i);
-        uint32_t node = same ? mrl_path_trail(t, trail, elsewhere) : MRL_ROOT_NODE;
+        uint32_t node = same ? mrl_path_trail(t, trail, &s->codes[turn & 1], elsewhere) : MRL_ROOT_NODE;
         if (whole && places.count == MRL_PLACES) {
             write_places(t, &places);
             places.count = 0;
@@ -423,6 +446,7 @@ static void write_of(struct mrl_thread *t, struct mrl_sampling *s, bool elsewher
         count(&mrl.header->samples_lost, table->lost);
     }
     *table = (struct table){0};
+    s->codes[turn & 1].count = 0;
     s->left = false;
     write_places(t, &places);
 }
@@ -514,7 +538,9 @@ void mrl_samples_begin(struct mrl_thread *t)
     sigfillset(&action.sa_mask);
     sampling.signal = free_signal();
     sampling.frames = mrl_frames_most();
-    sampling.trail = sizeof(struct mrl_trail) + sampling.frames * sizeof(((struct mrl_trail *)0)->frames[0]);
+    sampling.pythons = mrl_pythons_most();
+    sampling.trail = sizeof(struct mrl_trail) + sampling.frames * sizeof(((struct mrl_trail *)0)->frames[0]) +
+                     sampling.pythons * sizeof(struct mrl_python_frame);
     sampling.size = sizeof(struct mrl_sampling) + (2 * TRAILS + 1) * sampling.trail;
     sampling.main = (pid_t)t->os_tid;
     if (!sampling.signal) {

@@ -41,6 +41,7 @@ struct mrl_process {
     bool external;          /* the clock is a simulated one */
     uint32_t counters;   /* how many are read */
     bool sampling;       /* sample.h */
+    _Atomic bool python; /* python.h: there are functions of Python's, and it is known where */
     uint64_t long_ticks; /* gaps and calls longer than this have their CPU time looked at */
     uint64_t (*clock)(void); /* otherwise */
     /* cold */
@@ -105,6 +106,7 @@ uint32_t mrl_comm_new(void);
 struct mrl_comm *mrl_comm_at(uint32_t index);
 uint32_t mrl_members_new(uint32_t runs, struct mrl_run **out);
 uint32_t mrl_module(uintptr_t address, uint64_t *offset);
+uint32_t mrl_source(const char *path);
 struct mrl_module *mrl_module_at(uint32_t index);
 #define MRL_ROOT_NODE 0u
 #define MRL_OVERFLOW_NODE 1u

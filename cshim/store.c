@@ -471,3 +471,22 @@ uint32_t mrl_module(uintptr_t address, uint64_t *offset)
     *mrl_module_at(count) = s.found;
     return count;
 }
+
+/* A source file: at most every other place is for them, since libraries need some, too. */
+uint32_t mrl_source(const char *path)
+{
+    struct mrl_module wanted = {.path = mrl_string(path, PATH_MAX), .source = 1};
+    uint32_t known = known_module(&wanted);
+    if (known != MRL_NONE)
+        return known;
+    static _Atomic uint32_t sources;
+    uint32_t count = atomic_load(&mrl.header->modules);
+    if (atomic_fetch_add(&sources, 1) >= MRL_MODULES_MAX / 2)
+        return MRL_NONE;
+    do {
+        if (!reserve(&module_arena, (count + 1) * sizeof(struct mrl_module)))
+            return MRL_NONE;
+    } while (!atomic_compare_exchange_weak(&mrl.header->modules, &count, count + 1));
+    *mrl_module_at(count) = wanted;
+    return count;
+}

@@ -14,11 +14,11 @@ static __attribute__((noinline)) uint32_t second_place(struct mrl_thread *t, enu
     return mrl_path_walk(t, f, NULL, caller, &leaf)->node;
 }
 
-/* What runs at each MPI call is this first half alone. */
+/* What runs at each MPI call is this first half alone. Walks through Python's functions have another mark. */
 uint32_t mrl_path_of(struct mrl_thread *t, enum mrl_function_id f, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
     const struct mrl_path *path = mrl_path_place(t->paths, f, NULL, pc, sp);
-    return likely(mrl_path_holds(t, path, f, pc, sp, fp)) ? path->node : second_place(t, f, pc, sp, fp);
+    return likely(mrl_path_holds(t, path, f, t->paths->mark, pc, sp, fp)) ? path->node : second_place(t, f, pc, sp, fp);
 }
 
 _Atomic uint32_t mrl_function_names[MRL_FUNCTIONS];

@@ -3,6 +3,7 @@ package callgraph
 import (
 	"cmp"
 	"maps"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -137,7 +138,8 @@ func (b *builder) path(root ID, index uint32) *Node {
 	n := Node{Op: raw.Op, Flags: raw.Flags}
 	switch raw.Kind {
 	case record.NodeFrame:
-		n.Kind, n.Code, n.Site = KindFrame, b.code(raw.Name, raw.Key), b.code(raw.SiteModule, raw.Site)
+		n.Kind, n.Site = KindFrame, b.code(raw.SiteModule, raw.Site)
+		n.Code, n.Name = b.function(raw.Name, raw.Key)
 	case record.NodeRegion:
 		n.Kind, n.Name = KindRegion, b.p.String(raw.Name)
 	case record.NodeComponent:
@@ -175,9 +177,18 @@ func (b *builder) code(module uint32, offset uint64) Code {
 	if known.Key == "" {
 		m := modules[module]
 		*known = newModule(b.p.String(m.Path), m.BuildID[:min(m.BuildIDLen, uint8(len(m.BuildID)))])
+		known.Source = m.Source != 0
 		b.modules[known.Key] = *known
 	}
 	return Code{known.Key, offset}
+}
+
+// function is where a function begins, and its name if its module does not tell it.
+func (b *builder) function(module uint32, key uint64) (Code, string) {
+	if modules := b.p.Modules(); int(module) < len(modules) && modules[module].Source == 0 || key>>32 == 0 {
+		return b.code(module, key), ""
+	}
+	return b.code(module, key&math.MaxUint32), b.p.String(uint32(key >> 32))
 }
 
 func (b *builder) root(id ID) *Node {
@@ -367,7 +378,7 @@ func (b *builder) split(root ID, gap *Node, samples []*record.Entry, ns uint64) 
 		before += periods(e)
 		path, _ := e.Sampled()
 		node := b.sampled(root, path)
-		if node == nil || !b.below(node.Parent, gap.Parent) {
+		if node == nil || !b.below(node.Parent, gap.Parent) && !b.beside(node.Parent, gap.Parent) {
 			gap.Samples += e.N
 			continue
 		}
@@ -400,6 +411,16 @@ func (b *builder) below(id, above ID) bool {
 	return true
 }
 
+// beside tells whether a thread can have been in one function, in a gap that is charged to another: the latter may have
+// returned, and been called again before the next event, which only a sample shows. What is open stays open.
+func (b *builder) beside(id, gap ID) bool {
+	for ; b.nodes[gap].Kind == KindFrame; gap = b.nodes[gap].Parent {
+	}
+	for ; b.nodes[id].Kind == KindFrame; id = b.nodes[id].Parent {
+	}
+	return id == gap
+}
+
 // elsewhere charges threads without events with a period of the timer for each sample.
 func (b *builder) elsewhere(samples []*record.Entry) {
 	for _, e := range samples {
@@ -427,7 +448,11 @@ func (b *builder) sampled(root ID, path uint32) *Node {
 		path = raw.Parent
 	}
 	if n := b.path(root, path); n.Kind == KindFrame {
-		return &Node{Parent: n.ID, Kind: KindGap, Site: Code{n.Code.Module, n.Code.Offset + 1}} // it is all that is known
+		site := n.Code // it is all that is known
+		if !b.modules[site.Module].Source {
+			site.Offset++ // as if by a return
+		}
+		return &Node{Parent: n.ID, Kind: KindGap, Site: site}
 	}
 	return nil
 }

@@ -105,7 +105,8 @@ type Counter struct {
 	Ranks     []stat.Ranked // as of times
 }
 
-// Code is a place in machine code: an ELF virtual address in the module with this key of Graph.Modules. Code that
+// Code is a place in machine code: an ELF virtual address in the module with this key of Graph.Modules, or a line where
+// that is a source file. Code that
 // belongs to no module has "" and its address.
 type Code struct {
 	Module string
@@ -137,8 +138,12 @@ type Edge struct {
 	Side Side
 }
 
-// Module is an executable or library. Key identifies it on all hosts: its build id, or else its path.
-type Module struct{ Key, Path, BuildID string }
+// Module is an executable or library, or a source file that an interpreter runs. Key identifies it on all hosts: its
+// build id, or else its path.
+type Module struct {
+	Key, Path, BuildID string
+	Source             bool // offsets in it are lines
+}
 
 // Graph is a call graph. Nodes are ordered by ID, modules by key.
 type Graph struct {
@@ -211,6 +216,7 @@ func (n *Node) identity() ID {
 	case KindFrame:
 		code(n.Code)
 		code(n.Site)
+		h.Write([]byte(n.Name))
 	case KindMPI:
 		code(n.Site)
 		h.Write([]byte(n.Name))

@@ -15,7 +15,7 @@ func Merge(a, b *Graph, ranks int) *Graph {
 		Nodes: stat.MergeSorted(a.Nodes, b.Nodes, func(x, y Node) int { return cmp.Compare(x.ID, y.ID) },
 			func(x, y Node) Node { return mergeNodes(x, y, ranks) }),
 		Modules: stat.MergeSorted(a.Modules, b.Modules, func(x, y Module) int { return cmp.Compare(x.Key, y.Key) },
-			func(x, y Module) Module { return Module{x.Key, min(x.Path, y.Path), x.BuildID} }),
+			func(x, y Module) Module { return Module{x.Key, min(x.Path, y.Path), x.BuildID, x.Source} }),
 	}
 }
 

@@ -61,6 +61,36 @@ func TestSamplesShareComputingTime(t *testing.T) {
 	require.EqualValues(t, 1301+30_000_000, whole)
 }
 
+// Two calls with one path may be of two calls of the function that makes them. A sample between them, in a function beside
+// that one, tells so; in another region it tells nothing.
+func TestSamplesBesideTheGap(t *testing.T) {
+	w := record.NewWriter(0, 1)
+	module := w.Module("/bin/app", []byte{1})
+	thread := w.Thread(0, true)
+	frame := func(parent uint32, key uint64) uint32 {
+		return w.Node(record.Node{Parent: parent, Kind: record.NodeFrame, Key: key, Name: module})
+	}
+	main := frame(0, 0x100)
+	exchange, solve := frame(main, 0x200), frame(main, 0x300)
+	region := w.Node(record.Node{Parent: main, Kind: record.NodeRegion, Name: w.String("r")})
+	for i := range uint64(2) {
+		thread.Call(record.Call{Path: w.MPIAt(exchange, module, 5, "MPI_Barrier", record.OpBarrier, 0), Start: 101 * i, Duration: 1, Peer: record.NoPeer, Collective: true})
+		thread.Sampled(w.Node(record.Node{Parent: solve, Kind: record.NodePlace, Key: 0x310, Name: module}), 3)
+		thread.Sampled(w.Node(record.Node{Parent: region, Kind: record.NodePlace, Key: 0x310, Name: module}), 1)
+	}
+	p, err := w.Process(102)
+	require.NoError(t, err)
+	g := FromProcess(p)
+	check(t, g)
+	found := map[uint64]uint64{}
+	for _, n := range g.Nodes {
+		if n.Kind == KindGap && n.Exclusive.Sum > 0 {
+			found[g.Find(n.Parent).Code.Offset] += n.Exclusive.Sum
+		}
+	}
+	require.Equal(t, map[uint64]uint64{0x200: 25, 0x300: 75}, found)
+}
+
 // Whatever is sampled, all time is charged once.
 func TestSamplesChangeNoSums(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -8,6 +8,7 @@ package names
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"marple/analysis/callgraph"
@@ -74,6 +75,12 @@ func Of(g *callgraph.Graph, budget Budget) *Names {
 }
 
 func (n *Names) module(m callgraph.Module, places []place, budget Budget) {
+	if m.Source {
+		for _, p := range places {
+			n.found[p] = []symbol.Frame{{File: m.Path, Line: int(min(p.Offset, math.MaxInt32))}}
+		}
+		return
+	}
 	table, err := symbol.Open(m.Path, m.BuildID, symbol.Limits{DebugBytes: budget.DebugBytes, CacheBytes: budget.CacheBytes})
 	if err != nil {
 		n.notes[m.Key] = []string{fmt.Sprintf("no names: %v", err)}

@@ -23,7 +23,7 @@ type coder struct {
 
 var errDamaged = errors.New("damaged profile")
 
-const formatVersion = 10
+const formatVersion = 11
 
 // Encode gives the profile as bytes for another rank.
 func Encode(p *Profile) []byte {
@@ -174,6 +174,7 @@ func (c *coder) profile(p *Profile) {
 		c.text(&m.Key)
 		c.text(&m.Path)
 		c.text(&m.BuildID)
+		flag(c, &m.Source)
 	})
 	c.modules = p.Graph.Modules
 	list(c, &p.Graph.Nodes, node)

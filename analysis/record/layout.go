@@ -240,13 +240,17 @@ type Run struct {
 	Count  uint32
 }
 
+// PythonUnread is the name of the metadata that say why Python's functions are not in call paths: cshim/python.h.
+const PythonUnread = "Python functions are not named"
+
 // Module is struct mrl_module.
 type Module struct {
 	Low, High, Bias uint64
 	Path            uint32
 	BuildIDLen      uint8
 	BuildID         [20]byte
-	_               [15]byte
+	Source          uint8 // 1: a source file that an interpreter runs; offsets in it are lines
+	_               [14]byte
 }
 
 // Instant is struct mrl_instant: one moment on three clocks.
@@ -321,7 +325,7 @@ type Header struct {
 
 const (
 	magic   = "MARPLE\r\n"
-	version = 11
+	version = 12
 
 	recordSize    = 32
 	stringsMax    = 1 << 20

@@ -81,7 +81,9 @@ func New(p *profile.Profile, names Namer) *Run {
 		r.AtomicEvents = append(r.AtomicEvents, AtomicEvent{a.Name, newReals(a.Values)})
 	}
 	for _, m := range p.Metadata {
-		r.Metadata = append(r.Metadata, Metadata(m))
+		if m.Name != record.PythonUnread {
+			r.Metadata = append(r.Metadata, Metadata(m))
+		}
 	}
 	r.Waits, r.WithCores, r.Replay = b.waits(r), b.cored(), b.p.Waits.Program
 	r.Models, r.Deeper = []Model{}, []Note{}
@@ -323,8 +325,11 @@ func (b *builder) node(n *callgraph.Node) *Node {
 			out.Name = "other threads"
 		}
 	case callgraph.KindFrame:
-		out.Module, out.Offset = b.modules[n.Code.Module].Path, fmt.Sprintf("0x%x", n.Code.Offset)
-		out.Function = b.names.Function(n.Code)
+		module := b.modules[n.Code.Module]
+		if out.Module = module.Path; !module.Source {
+			out.Offset = fmt.Sprintf("0x%x", n.Code.Offset)
+		}
+		out.Function = cmp.Or(n.Name, b.names.Function(n.Code))
 		if out.Name = out.Function; out.Name == "" {
 			out.Name = b.address(n.Code)
 		}
@@ -807,6 +812,11 @@ func (b *builder) notSeen(r *Run) []Note {
 	}
 	if b.spawns() {
 		add("processes-spawned", 1, "processes that MPI_Comm_spawn has started have an MPI_COMM_WORLD of their own, and a run of their own if marple exec starts them")
+	}
+	for _, m := range b.p.Metadata {
+		if m.Name == record.PythonUnread {
+			add("python-unread", m.Ranks, m.Name+": "+m.Value)
+		}
 	}
 	b.waitsNotSeen(add)
 	b.samplesNotSeen(add)

@@ -56,19 +56,23 @@ func (p *Paths) Parent(n *Node) *Node { return p.parents[n] }
 
 // Steps are the parts of a node's path for people, the innermost first: what was called and where, with the
 // functions that were inlined on the way. Functions without a name, as stripped libraries have them, are left out
-// where a function with a name follows; those of a stripped program are not.
+// where a function with a name follows, but for the place where that one called them; those of a stripped program are not.
 func (p *Paths) Steps(n *Node) []string {
 	var steps []string
+	var beyond string // where the outermost of those that are left out was called
 	nameless, innermost := 0, true
 	for ; n != nil && p.parents[n] != nil; n = p.parents[n] {
 		switch {
 		case innermost, len(n.Inlined) > 0, !n.nameless() || path.Base(n.Module) == p.program:
 			if nameless > 0 {
-				steps = append(steps[:len(steps)-nameless], left)
+				steps = append(steps[:len(steps)-nameless], withSite(left, beyond))
 			}
 			steps, nameless = append(append(steps, n.Label()), n.inlinedSteps()...), 0
 		default:
-			steps, nameless = append(steps, n.Label()), nameless+1
+			steps, nameless, beyond = append(steps, n.Label()), nameless+1, ""
+			if n.File != "" {
+				beyond = n.Site
+			}
 		}
 		innermost = false
 	}

@@ -22,7 +22,7 @@ func cca(name string) string { return filepath.Join(top, "test", "cca", name) }
 // cxx builds C++ sources as users do; the names are those of files, the other arguments the compiler's.
 func (m *library) cxx(t testing.TB, out string, arguments ...string) {
 	t.Helper()
-	line := []string{"-x", "c++", "-std=c++17", "-O2", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
+	line := []string{"-x", "c++", "-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
 		"-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", "-I" + cca("include"), "-I" + filepath.Join(top, "cshim", "include"), "-o", out}
 	for _, argument := range arguments {
 		if strings.HasSuffix(argument, ".cpp") {

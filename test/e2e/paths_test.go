@@ -414,32 +414,6 @@ func TestPathsAreBounded(t *testing.T) {
 	}
 }
 
-// Python: from the interpreter to mpi4py all are C functions, and all ranks have the same.
-func TestPathsOfPython(t *testing.T) {
-	t.Parallel()
-	openMPI.need(t)
-	const python = "/usr/bin/python3" // which mpi4py is packaged for
-	if exec.Command(python, "-c", "import mpi4py.MPI").Run() != nil {
-		missing(t, "mpi4py")
-	}
-	r, result := openMPI.measured(t, command{}, 2, []string{python, paths("calls.py")})
-	require.Zero(t, result.code, result.stderr)
-	tree := r.Paths()
-	calls := uint64(0)
-	r.Root().Walk(func(n *run.Node, _ int) bool {
-		if n.Name == "MPI_Barrier" {
-			calls += n.Calls.N
-			require.EqualValues(t, 2, n.Exclusive.N)
-			require.Contains(t, tree.Parent(n).Module, "mpi4py")
-			require.Contains(t, tree.Path(n), "_PyEval_EvalFrameDefault")
-			require.Greater(t, len(tree.Steps(n)), 5)
-		}
-		require.NotEqual(t, "cut", n.Kind)
-		return true
-	})
-	require.EqualValues(t, 2*11, calls)
-}
-
 // charges are nanoseconds that are charged to functions themselves on the first rank, and how often they began.
 func charges(r *run.Run) map[string]string {
 	got := map[string]string{}
