@@ -108,6 +108,7 @@ type Place struct {
 type Finding struct {
 	ID    string     `json:"id"`
 	Title string     `json:"title"` // in the last run that has it
+	Model string     `json:"model"` // likewise: the parallel computational model whose finding it is
 	Runs  [2]int     `json:"runs"`  // of A and B that have it
 	Share [2]float64 `json:"share"` // of core time, mean over all runs
 }
@@ -272,7 +273,7 @@ func (c *Comparison) findings(a, b []*run.Run) {
 				x.Share[side] += f.Share / float64(len(runs))
 				if !seen[f.ID] {
 					seen[f.ID] = true
-					x.Title = f.Title
+					x.Title, x.Model = f.Title, f.Model
 					x.Runs[side]++
 				}
 			}
@@ -311,6 +312,7 @@ var circumstances = []circumstance{
 		return fmt.Sprint(cores)
 	}},
 	{"MPI library", func(r *run.Run) string { return r.MPI.Library }},
+	{"design", design},
 	{"thread level", func(r *run.Run) string { return r.ThreadLevel }},
 }
 
@@ -322,6 +324,17 @@ func executable(r *run.Run) string {
 		}
 	}
 	return ""
+}
+
+// design is what the run is recognized as, in whole or in phases.
+func design(r *run.Run) string {
+	var names []string
+	for _, m := range r.Models {
+		if !slices.Contains(names, m.Name) {
+			names = append(names, m.Name)
+		}
+	}
+	return strings.Join(names, " + ")
 }
 
 const few = 0.95 // of the time with a core; below it, waiting for one counts

@@ -235,12 +235,21 @@ func TestCircumstances(t *testing.T) {
 	require.Contains(t, c.Caveats, "the runs of A differ among themselves in parameter n: 100, 300")
 }
 
+func TestDesigns(t *testing.T) {
+	a, b := app(100, 20, 0), app(100, 20, 0)
+	a.Models = []run.Model{{Name: "pipeline", Phase: "solve"}, {Name: "wavefront"}, {Name: "pipeline"}}
+	b.Models = []run.Model{{Name: "master-worker"}}
+	c := compared(t, side("a", a), side("b", b))
+	require.Contains(t, c.Differences, compare.Difference{What: "design", A: "pipeline + wavefront", B: "master-worker"})
+	require.Contains(t, compared(t, side("a", a), side("b", a)).Same, "design")
+}
+
 func TestFindings(t *testing.T) {
 	a, b := app(10, 2, 0), app(10, 2, 0)
-	a.Findings = []run.Finding{{ID: "one", Title: "One", Share: 0.2}, {ID: "both", Title: "Both", Share: 0.3}}
+	a.Findings = []run.Finding{{ID: "one", Title: "One", Share: 0.2, Model: "pipeline"}, {ID: "both", Title: "Both", Share: 0.3}}
 	b.Findings = []run.Finding{{ID: "both", Title: "Both now", Share: 0.31}}
 	c := compared(t, side("a", a), side("b", b))
-	require.Equal(t, []compare.Finding{{"one", "One", [2]int{1, 0}, [2]float64{0.2, 0}}, {"both", "Both now", [2]int{1, 1}, [2]float64{0.3, 0.31}}}, c.Findings)
+	require.Equal(t, []compare.Finding{{"one", "One", "pipeline", [2]int{1, 0}, [2]float64{0.2, 0}}, {"both", "Both now", "", [2]int{1, 1}, [2]float64{0.3, 0.31}}}, c.Findings)
 }
 
 func TestWhatCannotBeCompared(t *testing.T) {

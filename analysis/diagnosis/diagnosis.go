@@ -21,7 +21,7 @@ import (
 )
 
 // Conclude diagnoses a run, with the models of a library, as far as its data reach, and enters what was found into it: the findings, the most
-// expensive first, the model it was recognized as, and what would take the diagnosis further. That it failed would be
+// expensive first, how much of the loss they explain, the model it was recognized as, and what would take the diagnosis further. That it failed would be
 // a mistake in Marple's own knowledge, and is noted in the run.
 func Conclude(r *run.Run, library knowledge.Library) {
 	if err := library.Check(); err != nil {
@@ -38,6 +38,7 @@ func Conclude(r *run.Run, library knowledge.Library) {
 		result, models = &Result{Findings: []run.Finding{}, MayBe: []run.Finding{}}, []run.Model{}
 	}
 	r.Findings, r.MayBe, r.Models, r.Deeper = result.Findings, slices.Concat(result.MayBe), models, []run.Note{} // nil if there is none
+	r.Loss = run.Account(r)
 	for _, q := range result.Requests {
 		r.Deeper = append(r.Deeper, run.Note{ID: q.Measurement, Text: q.Text, Count: uint64(len(q.For))})
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"marple/analysis/analysistest"
+	"marple/analysis/knowledge"
 	"marple/analysis/record"
 )
 
@@ -185,7 +186,16 @@ func TestAilmentsAreNamedAndHealthIsNot(t *testing.T) {
 			if a.waits {
 				play = analysistest.RunWithWaits
 			}
-			findings := Find(play(a.ranks, a.cores, a.script))
+			r := play(a.ranks, a.cores, a.script)
+			Conclude(r, knowledge.Library{})
+			findings, attributed := r.Findings, 0.0
+			for _, f := range findings {
+				attributed += f.Share
+			}
+			require.InDelta(t, 1-r.Replayed().Efficiency.Parallel, r.Loss.Lost, 1e-6)
+			require.InDelta(t, r.Loss.Lost, r.Loss.Explained+r.Loss.Unexplained, 1e-12)
+			require.InDelta(t, min(attributed, r.Loss.Lost), r.Loss.Explained, 1e-12)
+			require.GreaterOrEqual(t, r.Loss.Unexplained, 0.0)
 			ids := []string{}
 			for _, f := range findings {
 				ids = append(ids, f.ID)

@@ -134,12 +134,17 @@ func sureTime(d *data, n *node) float64 {
 	return min(ownTime(d, n), seconds(n.Calls.Min)*float64(n.Calls.N))
 }
 
+// missed is for how long ranks were without a core, as it was.
+func (d *data) missed() float64 {
+	return max(seconds(d.r.Core.OffCore+d.r.Core.Waited), seconds(d.r.MissedNs))
+}
+
 // chance is for how long all ranks may have waited for some without these having more to do: twice the standard error of
 // how much longer those compute than the mean, over parts of the run. It is no more than ranks were without a core, since
-// nothing else disturbs them; so much where parts are not known.
+// nothing else disturbs them; so much where parts are not known, or all ranks are meant and there is none to compare them with.
 func (d *data) chance(slow rankSet) float64 {
-	missed := max(seconds(d.r.Core.OffCore+d.r.Core.Waited), seconds(d.r.MissedNs))
-	if d.r.Waits == nil || len(d.r.Waits.Parts) == 0 || len(d.r.Waits.Parts) < len(d.ranks) || len(slow) == 0 {
+	missed := d.missed()
+	if d.r.Waits == nil || len(d.r.Waits.Parts) == 0 || len(d.r.Waits.Parts) < len(d.ranks) || len(slow) == 0 || len(slow) >= len(d.ranks) {
 		return missed
 	}
 	longer := make(vector, len(d.r.Waits.Parts[0].Useful))
@@ -224,7 +229,9 @@ func (w *waits) sides(pattern string) (waiting, late rankSet) {
 	}
 	if delay, _ := w.mainDelay(pattern); delay != nil {
 		late = mostOf(delay.PerRank)
-	} else {
+	}
+	if alone := len(waiting) == 1 && slices.Equal(waiting, late); alone || late == nil { // its own delay came back to it
+		late = nil
 		for _, p := range w.Pairs {
 			if slices.Contains(waiting, int(p.Rank)) {
 				late = rankSet{int(p.For)}
@@ -259,6 +266,8 @@ func (w *waits) latecomers(pattern string) any {
 func (w *waits) latecomersInWords(pattern string) any {
 	waiting, late := w.sides(pattern)
 	switch {
+	case len(late) == 0:
+		return "other ranks"
 	case slices.Equal(late, waiting):
 		return "each other"
 	case len(late) == 1:

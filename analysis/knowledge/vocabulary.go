@@ -279,7 +279,7 @@ func Totals() []string { return slices.Sorted(maps.Keys(totals)) }
 // those. in_mpi is mpi with such waiting: others may be waited for meanwhile. as_with_cores is 1 where cores were short,
 // and all times are those of a replay with a core for each rank; otherwise 0.
 var totals = map[string]Dimension{
-	"core": seconds, "wall": seconds, "span": seconds, "useful": seconds, "mpi": seconds, "in_mpi": seconds, "ranks": plain, "hosts": plain,
+	"core": seconds, "wall": seconds, "span": seconds, "useful": seconds, "mpi": seconds, "in_mpi": seconds, "missed": seconds, "ranks": plain, "hosts": plain,
 	"load_balance": plain, "core_availability": plain, "as_with_cores": plain, "messages": plain,
 }
 

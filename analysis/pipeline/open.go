@@ -13,7 +13,7 @@ func Open(path string) (*run.Run, error) {
 	if err == nil && r.Findings == nil {
 		again := *r
 		diagnosis.Conclude(&again, knowledge.Library{})
-		r.Findings, r.MayBe = again.Findings, again.MayBe
+		r.Findings, r.MayBe, r.Loss = again.Findings, again.MayBe, again.Loss
 	}
 	return r, err
 }

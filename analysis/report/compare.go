@@ -157,20 +157,28 @@ func (w *writer) comparedPlaces(c *compare.Comparison) {
 	w.line("Times are per rank; paths that differ by less than %s are everything else.", words.Duration(c.Least))
 }
 
+// anyModel is the model of findings that may be of any.
+const anyModel = "any"
+
+// comparedFindings tells what changed by model: which of their findings came, went, or became another size.
 func (w *writer) comparedFindings(c *compare.Comparison) {
 	told := 0
 	for _, f := range c.Findings {
 		if told == mostCompared {
 			break
 		}
+		model := ""
+		if f.Model != "" && f.Model != anyModel {
+			model = ", " + f.Model
+		}
 		var what string
 		switch {
 		case f.Runs[0] == 0:
-			what = fmt.Sprintf("only in B (%s): ", words.Percent(f.Share[1]))
+			what = fmt.Sprintf("only in B (%s%s): ", words.Percent(f.Share[1]), model)
 		case f.Runs[1] == 0:
-			what = fmt.Sprintf("only in A (%s): ", words.Percent(f.Share[0]))
+			what = fmt.Sprintf("only in A (%s%s): ", words.Percent(f.Share[0]), model)
 		case math.Abs(f.Share[1]-f.Share[0]) >= 0.05:
-			what = fmt.Sprintf("%s → %s: ", words.Percent(f.Share[0]), words.Percent(f.Share[1]))
+			what = fmt.Sprintf("%s → %s%s: ", words.Percent(f.Share[0]), words.Percent(f.Share[1]), model)
 		default:
 			continue
 		}

@@ -53,6 +53,7 @@ func slowRank() *run.Run {
 		r.Call(61, "MPI_Reduce", record.OpNToOne, 0, record.Call{Duration: ms, Peer: 0, Collective: true, Out: 80})
 	})
 	r.Findings = diagnosis.Find(r)
+	r.Loss = run.Account(r)
 	return r
 }
 

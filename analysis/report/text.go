@@ -218,6 +218,9 @@ func (w *writer) place(f run.Finding) {
 // enoughCores is from when on waiting in MPI is told from waiting for ranks without a core; see the general model.
 const enoughCores = 0.9
 
+// worthTelling is the least share of core time that no finding explains and that is told.
+const worthTelling = 0.01
+
 // told is the shortest interruption that is told, ns: a tenth of a millisecond.
 const told = 100_000
 
@@ -310,6 +313,7 @@ func (w *writer) efficiency() {
 		w.line("Interrupted  by Marple for %s at most at once", words.Duration(float64(longest)/1e9))
 	}
 	w.withCores("With cores   ", w.r)
+	w.unexplained()
 	if e := w.r.ThreadEfficiency(); e > 0 {
 		w.block("OpenMP       ", "             ", fmt.Sprintf("hybrid %s = parallel %s × threads %s; parallel regions: %s",
 			words.Percent(e*w.r.Efficiency.Parallel), words.Percent(w.r.Efficiency.Parallel), words.Percent(e), threads(w.r.Team)))
@@ -319,6 +323,13 @@ func (w *writer) efficiency() {
 			"efficiencies and shares are of the one that does", cores))
 	}
 	w.sampled()
+}
+
+// unexplained says how much of what is lost no finding tells of.
+func (w *writer) unexplained() {
+	if l := w.r.Loss; l != nil && l.Unexplained >= worthTelling {
+		w.line("Lost in MPI  %s of the core time; not explained by any finding: %s at least", words.Percent(l.Lost), words.Percent(l.Unexplained))
+	}
 }
 
 // withCores says what findings are about where the run was replayed with a core for each rank.

@@ -48,6 +48,7 @@ type Run struct {
 	Findings   []Finding  `json:"findings"`
 	JointGain  *JointGain `json:"joint_gain,omitempty"` // of the first findings; not there with fewer than two of them
 	MayBe      []Finding  `json:"may_be,omitempty"`     // what would be a finding, but may as well be nothing
+	Loss       *Loss      `json:"loss,omitempty"`       // what of it findings explain; not there if nothing was measured
 	Models     []Model    `json:"models"`               // computational models that the program embodies, as it looks
 	Deeper     []Note     `json:"to_go_deeper"`         // measurements that would take the diagnosis further
 	Conditions []Note     `json:"conditions"`           // circumstances that the figures must be read with

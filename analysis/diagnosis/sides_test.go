@@ -1,0 +1,88 @@
+package diagnosis
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"marple/analysis/analysistest"
+	"marple/analysis/knowledge"
+	"marple/analysis/record"
+	"marple/analysis/run"
+)
+
+// Whoever causes a wait may be the rank that waits: a master handles a result, so the only worker gets its next task later,
+// and the master waits for that one's result. It waits for the worker all the same.
+func TestNoRankWaitsForItself(t *testing.T) {
+	site := func(ranks ...int32) []run.WaitRank {
+		var list []run.WaitRank
+		for _, r := range ranks {
+			list = append(list, run.WaitRank{Rank: r, Ns: 100})
+		}
+		return list
+	}
+	for _, c := range []struct {
+		name           string
+		waiting, cause []int32
+		pairs          []run.WaitPair
+		title          string
+		waiters        rankSet
+	}{
+		{"one for another", []int32{0}, []int32{1}, []run.WaitPair{{Rank: 0, For: 1, Ns: 100}}, "rank 1, which is late", rankSet{0}},
+		{"one, and the cause is its own", []int32{0}, []int32{0}, []run.WaitPair{{Rank: 1, For: 0, Ns: 120}, {Rank: 0, For: 1, Ns: 100}}, "rank 1, which is late", rankSet{0}},
+		{"two for each other", []int32{0, 1}, []int32{0, 1}, []run.WaitPair{{Rank: 0, For: 1, Ns: 100}}, "each other", rankSet{0, 1}},
+		{"two, for one of them", []int32{0, 1}, []int32{1}, []run.WaitPair{{Rank: 0, For: 1, Ns: 100}}, "rank 1, which is late", rankSet{0}},
+		{"one, for whom is not known", []int32{0}, []int32{0}, nil, "other ranks", rankSet{0}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := &waits{Waits: &run.Waits{Pairs: c.pairs,
+				Sites:  []run.WaitSite{{Pattern: "late-sender", PerRank: site(c.waiting...)}},
+				Delays: []run.DelaySite{{Pattern: "late-sender", Node: "n", Direct: 100, PerRank: site(c.cause...)}}}}
+			require.Equal(t, c.title, w.latecomersInWords("late-sender"))
+			require.Equal(t, c.waiters, w.waiters("late-sender"))
+		})
+	}
+}
+
+// Who asks for a message of a rank without a core asks as long as that has none.
+func TestVainTestsWhileOthersHaveNoCoreMayBeNothing(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		off      uint64
+		finding  int
+		doubtful int
+	}{{"with cores", 0, 1, 0}, {"without", 2 * ms, 0, 1}} {
+		t.Run(c.name, func(t *testing.T) {
+			r := analysistest.Run(2, 2, func(r *rank) {
+				analysistest.Steps(100, func() {
+					r.Compute(ms)
+					if r.Rank == 1 && c.off > 0 {
+						r.OffCore(c.off)
+					}
+					analysistest.Steps(500, func() {
+						r.Call(40, "MPI_Test", record.OpTest, record.Nonblocking, record.Call{Duration: 1000, Peer: record.NoPeer})
+					})
+				})
+			})
+			Conclude(r, knowledge.Library{})
+			ids := func(list []run.Finding) (n int) {
+				for _, f := range list {
+					if f.ID == "polling" {
+						n++
+					}
+				}
+				return n
+			}
+			require.Equal(t, []int{c.finding, c.doubtful}, []int{ids(r.Findings), ids(r.MayBe)})
+		})
+	}
+}
+
+// Of all ranks it cannot be said that they compute longer than the mean: nothing tells chance from the program.
+func TestChanceOfAllRanksIsAllThatWasMissed(t *testing.T) {
+	parts := []run.RankParts{{Rank: 0, Useful: []uint64{10, 20, 30}}, {Rank: 1, Useful: []uint64{30, 20, 10}}}
+	d := &data{r: &run.Run{Core: run.Balance{OffCore: 5e9}, Waits: &run.Waits{Parts: parts}}, ranks: []int{0, 1}}
+	require.Equal(t, 5.0, d.chance(rankSet{0, 1}))
+	require.Less(t, d.chance(rankSet{0}), 1.0)
+	require.Equal(t, 5.0, d.chance(nil))
+}
