@@ -410,7 +410,8 @@ static enum mrl_python_end read_stack(struct mrl_python_stack *s, struct mrl_pyt
 
 static void refuse(const char *why)
 {
-    python.possible = mrl.python = false;
+    python.possible = false;
+    mrl.python = false;
     mrl_metadata(MRL_PYTHON_UNREAD, why);
 }
 

@@ -31,6 +31,7 @@ var mayDiffer = []struct{ of, field, why string }{
 	{"run", "findings", "about times"},
 	{"run", "may_be", "about times"},
 	{"run", "joint_gain", "about times"},
+	{"run", "loss", "shares of time"},
 	{"run", "models", "about times"},
 	{"run", "to_go_deeper", "about times"},
 	{"run", "conditions", "about times"},

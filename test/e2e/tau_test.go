@@ -139,7 +139,7 @@ func TestTAUInTheProgram(t *testing.T) {
 
 // onlyTimes leaves out what depends on communicators.
 func onlyTimes(r *run.Run) {
-	r.Waits, r.Communicators, r.Findings, r.NotSeen = nil, nil, nil, nil
+	r.Waits, r.Communicators, r.Findings, r.Loss, r.NotSeen = nil, nil, nil, nil, nil
 	for _, root := range r.CallGraph {
 		root.Walk(func(n *run.Node, _ int) bool {
 			n.Waiting, n.Caused = 0, 0
