@@ -36,6 +36,7 @@ import (
 	"marple/analysis/record"
 	"marple/analysis/report"
 	"marple/analysis/run"
+	"marple/analysis/summary"
 	"marple/analysis/waitstate"
 )
 
@@ -212,6 +213,10 @@ func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
 	directory := placed(f.directory)
 	path := directory.String()
 	r := pipeline.Conclude(merged, names.Guest, knowledge.Library{Directory: C.GoString(f.knowledge)})
+	if spool := C.GoString(f.spool); spool != "" {
+		_ = summary.Of(r, C.GoString(f.job), C.GoString(f.account)).Leave(spool) // nobody is there to be told
+		return
+	}
 	keepInvocations(r, directory, f)
 	pipeline.Choose(r, C.GoString(f.families), path)
 	if path != "" {

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define MRL_CORE_VERSION 8
+#define MRL_CORE_VERSION 9
 #define MRL_CORE_THREADS 1024 /* MRL_THREADS_MAX */
 
 /* What consume returns, and the other steps. REPLAY: done, and all ranks have what they need to replay. */
@@ -44,6 +44,8 @@ struct mrl_finish {
     const struct mrl_transport *transport; /* NULL: this process alone */
     void (*print)(const char *text, uint64_t size); /* the report, where the settings want it */
     void (*say)(const char *format, ...);           /* one line */
+    const char *spool;     /* directory that takes a summary for the site, empty: none */
+    const char *job, *account; /* of the scheduler, empty: none */
     int32_t keep_raw;                               /* files that have been read are to stay */
     int32_t full;                                   /* the report is printed with its tables */
     int32_t unkept;                                 /* it has been said that the directory takes nothing */

@@ -201,13 +201,23 @@ void mrl_raw_finish(void)
     rmdir(mrl.raw); /* if it is empty */
 }
 
+static const char *variable(const char *const *names)
+{
+    for (; *names; names++)
+        if (getenv(*names))
+            return getenv(*names);
+    return NULL;
+}
+
 const char *mrl_job_id(void)
 {
-    static const char *const variables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "JOB_ID", "COBALT_JOBID"};
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-        if (getenv(variables[i]))
-            return getenv(variables[i]);
-    return NULL;
+    return variable((const char *const[]){"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "JOB_ID", "COBALT_JOBID", NULL});
+}
+
+/* What the scheduler charges. */
+const char *mrl_account(void)
+{
+    return variable((const char *const[]){"SLURM_JOB_ACCOUNT", "PBS_ACCOUNT", "LSB_PROJECT_NAME", NULL});
 }
 
 static void program_name(char *out, size_t size)
@@ -249,6 +259,9 @@ void mrl_choose_directory(char *out, size_t size)
 {
     char pid[16], wanted[MRL_DIRECTORY + 1100];
     const char *job = mrl_job_id();
+    out[0] = 0;
+    if (mrl.settings.site) /* memory only: users did not ask for a directory */
+        return;
     snprintf(pid, sizeof pid, "%d", (int)getpid());
     size_t length = mrl_directory_name(wanted, sizeof wanted, job ? job : pid);
     /* Several runs in one job, or in one place, get a number, and so does one whose place is taken. */

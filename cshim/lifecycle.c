@@ -21,7 +21,8 @@ struct mrl_process mrl;
 
 #define LONG_NS 50000u /* cpu.c: reading the CPU clock then costs half a percent at most */
 
-static uint64_t hash_text(uint64_t hash, const char *text)
+/* FNV-1a, begun with MRL_HASH. */
+uint64_t mrl_hash(uint64_t hash, const char *text)
 {
     for (; *text; text++)
         hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
@@ -45,7 +46,7 @@ static void identify(struct mrl_header *h)
     char boot[64], path[4096];
     gethostname(h->host_name, sizeof h->host_name - 1);
     read_line("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
-    h->host = hash_text(hash_text(0xcbf29ce484222325u, h->host_name), boot);
+    h->host = mrl_hash(mrl_hash(MRL_HASH, h->host_name), boot);
     struct stat space;
     if (!stat("/proc/self/ns/pid", &space))
         h->pid_space = space.st_ino;
@@ -150,6 +151,7 @@ enum mrl_gathered mrl_gather(const struct mrl_transport *transport)
 {
     mrl_drain();
     uint32_t threads = atomic_load(&mrl.header->threads);
+    const char *job = mrl_job_id(), *account = mrl_account();
     finish = (struct mrl_finish){
         .base = mrl.base,
         .size = mrl.size,
@@ -161,6 +163,9 @@ enum mrl_gathered mrl_gather(const struct mrl_transport *transport)
         .transport = transport,
         .print = mrl_print,
         .say = mrl_say,
+        .spool = mrl.settings.site ? mrl.settings.spool : "",
+        .job = job ? job : "",
+        .account = account ? account : "",
         .full = mrl.settings.full,
         .unkept = mrl.file_error != 0,
         .keep_raw = mrl.settings.keep_raw,

@@ -89,6 +89,8 @@ void mrl_print(const char *text, uint64_t size)
 static void write_line(const char *format, va_list arguments)
 {
     char line[1024] = "marple: ";
+    if (mrl.quiet)
+        return;
     size_t used = strlen(line);
     int more = vsnprintf(line + used, sizeof line - used - 1, format, arguments);
     if (more < 0)

@@ -3,6 +3,7 @@
  * The list is generated from the one table (analysis/setting). A bad value is reported once and its
  * preset used: a typing error must not cost anybody a run.
  */
+#include "core.h"
 #include "shim.h"
 
 #include <errno.h>
@@ -62,8 +63,30 @@ static int read_choice(const char *variable, int preset, const char *const *choi
     return preset;
 }
 
+/* The same for all processes of a job, without asking each other. A run outside of any job is always measured. */
+static bool chosen(int64_t one_in)
+{
+    const char *job = mrl_job_id();
+    return !job || mrl_hash(MRL_HASH, job) % (uint64_t)one_in == 0;
+}
+
+/*
+ * Nobody has asked for a report who could be told of trouble, so nothing is said. What finds wait states (logs, and their
+ * replay at the end) costs most, and is left out unless the site asks for it.
+ */
+static void measure_for_site(struct mrl_settings *s)
+{
+    if (!getenv("MARPLE_LOG"))
+        s->log = 0;
+    s->trace = s->keep_raw = 0;
+    s->report = MRL_REPORT_NONE;
+    s->enable = s->enable && *s->spool && chosen(s->site);
+}
+
 void mrl_settings_read(void)
 {
+    const char *site = getenv("MARPLE_SITE");
+    mrl.quiet = site && atoi(site) > 0;
     mrl_say_begin();
     struct mrl_settings *s = &mrl.settings;
 #define MRL_TEXT(field, variable, preset) read_text(s->field, sizeof s->field, variable, preset);
@@ -72,6 +95,9 @@ void mrl_settings_read(void)
 #define MRL_CHOICE(field, variable, preset, ...) \
     s->field = read_choice(variable, preset, (const char *const[]){__VA_ARGS__});
 #include "settings.gen.h"
+    mrl.quiet = s->site != 0;
+    if (s->site)
+        measure_for_site(s);
     if (s->trace) {
         s->keep_raw = 1;
         s->log = s->log > s->trace ? s->log : s->trace;

@@ -62,6 +62,7 @@ struct mrl_process {
     char raw[4096 + 8];   /* of raw/ in it */
     struct mrl_place run_place, raw_place; /* which directories these were at first */
     struct mrl_settings settings;
+    bool quiet; /* nothing is said: the user has not asked for anything */
 };
 
 extern struct mrl_process mrl;
@@ -145,6 +146,9 @@ bool mrl_core_conclude(struct mrl_finish *finish);
 #define MRL_DIRECTORY 4096
 size_t mrl_directory_name(char *out, size_t size, const char *job);
 const char *mrl_job_id(void); /* NULL: no batch system */
+const char *mrl_account(void);
+#define MRL_HASH 0xcbf29ce484222325u
+uint64_t mrl_hash(uint64_t hash, const char *text);
 void mrl_choose_directory(char *out, size_t size);
 bool mrl_share_directory(const char *path, int rank);
 bool mrl_enter_directory(const char *path);

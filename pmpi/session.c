@@ -49,6 +49,8 @@ static void begin(mrl_word session, struct mrl_instant before, uint64_t init_tic
     mrl_word world = 0;
     if (mrl.started || !mrl_pmpi.Initialized || mrl_pmpi.Initialized(&initialized) || initialized)
         return;
+    if (mrl.settings.site) /* whose runs are kept in memory, and there is nothing that could merge them */
+        return;
     if (!mrl_pmpi.Group_from_session_pset || mrl_pmpi.Group_from_session_pset(session, "mpi://WORLD", &world) ||
         mrl_pmpi.Group_rank(world, &rank) || mrl_pmpi.Group_size(world, &ranks)) {
         mrl_say("this MPI library does not tell the ranks of a session, so nothing is measured");

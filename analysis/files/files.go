@@ -254,6 +254,14 @@ func (f File) Replace(write func(io.Writer) error) error {
 	})
 }
 
+// ReplaceAs is ReplaceBy with permissions of its own, whatever the umask has.
+func (f File) ReplaceAs(data []byte, mode fs.FileMode) error {
+	return f.Replace(func(w io.Writer) error {
+		_, err := w.Write(data)
+		return errors.Join(err, w.(*os.File).Chmod(mode))
+	})
+}
+
 // ReplaceBy is Replace by what is there as a whole.
 func (f File) ReplaceBy(data []byte) error {
 	return f.Replace(func(w io.Writer) error {

@@ -82,6 +82,10 @@ or MARPLE_CONFIG (keep-raw: on). A flag counts more than a variable, a variable 
 				}
 			}
 		}
+		// In a job that the site measures: whoever writes marple exec there wants to see the report.
+		if strings.Contains(os.Getenv("LD_PRELOAD"), "/libmarple.so") && !c.Flags().Changed("site") {
+			set["site"] = "0"
+		}
 		if families := set["families"]; families != "" { // the program may change its directory
 			if path, err := filepath.Abs(families); err == nil {
 				set["families"] = path

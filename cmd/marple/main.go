@@ -54,7 +54,7 @@ func root() *cobra.Command {
 	})
 	c.AddCommand(exportCommand())
 	c.AddCommand(execCommand(), reportCommand(), callgraphCommand(), waitsCommand(), whatifCommand(), timelineCommand(), invocationsCommand(), fitCommand(), pruneCommand(), selectCommand(),
-		pageCommand(), serveCommand(), proxygenCommand(), assembleCommand(), dbCommand(), compareCommand(), recoverCommand(), doctorCommand(), diagnoseCommand(), knowledgeCommand(), completionCommand(), manCommand(), versionCommand())
+		pageCommand(), serveCommand(), proxygenCommand(), assembleCommand(), dbCommand(), compareCommand(), recoverCommand(), doctorCommand(), environmentCommand(), diagnoseCommand(), knowledgeCommand(), completionCommand(), manCommand(), versionCommand())
 	c.CompletionOptions.DisableDefaultCmd = true
 	for _, command := range c.Commands() {
 		if strings.Contains(command.Use, "RUN") {
