@@ -18,8 +18,10 @@ type dialect struct {
 	words   *strings.Replacer // of migrations
 	schema  string            // makes the place for the tables
 	tables  string            // lists them
-	lock    string            // makes a transaction the only one that writes
-	rows    int               // inserted by one statement
+	// partition makes the table that has a span of time of the jobs; empty: they are all in one.
+	partition string
+	lock      string // makes a transaction the only one that writes
+	rows      int    // inserted by one statement
 	// snapshot is the isolation in which several queries see the same state.
 	snapshot sql.IsolationLevel
 }
@@ -34,17 +36,18 @@ var dialects = []*dialect{
 	{
 		schemes: []string{"postgres://", "postgresql://"},
 		open:    openPostgres,
-		words:   strings.NewReplacer("{id}", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "{bytes}", "BYTEA", "{clustered}", ""),
+		words:   strings.NewReplacer("{id}", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "{bytes}", "BYTEA", "{clustered}", "", "{monthly}", "PARTITION BY RANGE (started)"),
 		// Beside the tables of others: PerfDMF's have the same names.
-		schema: "CREATE SCHEMA IF NOT EXISTS marple",
-		tables: "SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = 'marple' ORDER BY tablename",
-		lock:   "SELECT pg_advisory_xact_lock(7954766)",
-		rows:   100, snapshot: sql.LevelRepeatableRead,
+		schema:    "CREATE SCHEMA IF NOT EXISTS marple",
+		tables:    "SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = 'marple' ORDER BY tablename",
+		partition: "CREATE TABLE IF NOT EXISTS %s PARTITION OF job FOR VALUES FROM (%d) TO (%d)",
+		lock:      "SELECT pg_advisory_xact_lock(7954766)",
+		rows:      100, snapshot: sql.LevelRepeatableRead,
 	},
 	{
 		schemes: []string{""},
 		open:    openSQLite,
-		words:   strings.NewReplacer("{id}", "INTEGER PRIMARY KEY AUTOINCREMENT", "{bytes}", "BLOB", "{clustered}", "WITHOUT ROWID"),
+		words:   strings.NewReplacer("{id}", "INTEGER PRIMARY KEY AUTOINCREMENT", "{bytes}", "BLOB", "{clustered}", "WITHOUT ROWID", "{monthly}", "WITHOUT ROWID"),
 		schema:  "",
 		tables:  "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
 		rows:    1, // binding many values at once takes the driver quadratic time

@@ -138,6 +138,27 @@ INSERT INTO metric (id, name, unit) VALUES
 -- A series reads this index alone, in its order.
 DROP INDEX statistic_series;
 CREATE INDEX statistic_series ON statistic (callpath, metric, trial, inclusive);
+`, `
+CREATE TABLE job ( -- that a site has measured
+	started BIGINT NOT NULL,
+	digest TEXT NOT NULL, -- of its summary's file
+	ingested BIGINT NOT NULL,
+	owner TEXT NOT NULL,
+	account TEXT NOT NULL,
+	program TEXT NOT NULL,
+	build TEXT NOT NULL,
+	ranks BIGINT NOT NULL,
+	wall BIGINT NOT NULL,
+	core_time BIGINT NOT NULL,
+	lost DOUBLE PRECISION NOT NULL, -- of core_time, for want of parallel efficiency
+	load_balance DOUBLE PRECISION NOT NULL,
+	finding TEXT NOT NULL, -- the first one's id
+	summary TEXT NOT NULL, -- package summary
+	PRIMARY KEY (started, digest)
+) {monthly};
+-- Sums read these alone, by time, and of one user.
+CREATE INDEX job_numbers ON job (started, program, owner, account, build, finding, core_time, lost, load_balance);
+CREATE INDEX job_owner ON job (owner, started, program, account, build, finding, core_time, lost, load_balance);
 `}
 
 // Metrics of the table above.

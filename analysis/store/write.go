@@ -428,6 +428,12 @@ func (w *writer) exec(statement string, arguments ...any) error {
 
 // insert adds rows; names of tables and columns are ours.
 func (w *writer) insert(table string, columns []string, rows [][]any) error {
+	_, err := w.insertOr("", table, columns, rows)
+	return err
+}
+
+// insertOr is insert with what is done about rows that are there; it counts those that were not.
+func (w *writer) insertOr(otherwise, table string, columns []string, rows [][]any) (added int64, err error) {
 	for some := range slices.Chunk(rows, w.s.kind.rows) {
 		var values []string
 		var arguments []any
@@ -439,19 +445,25 @@ func (w *writer) insert(table string, columns []string, rows [][]any) error {
 			}
 			values = append(values, "("+strings.Join(marks, ", ")+")")
 		}
-		statement := fmt.Sprintf("INSERT INTO %s (%s) VALUES %s", table, strings.Join(columns, ", "), strings.Join(values, ", "))
+		statement := fmt.Sprintf("INSERT INTO %s (%s) VALUES %s%s", table, strings.Join(columns, ", "), strings.Join(values, ", "), otherwise)
 		if w.ready[statement] == nil {
 			ready, err := w.tx.PrepareContext(w.ctx, statement)
 			if err != nil {
-				return w.s.failed(err)
+				return added, w.s.failed(err)
 			}
 			w.ready[statement] = ready
 		}
-		if _, err := w.ready[statement].ExecContext(w.ctx, arguments...); err != nil {
-			return w.s.failed(err)
+		result, err := w.ready[statement].ExecContext(w.ctx, arguments...)
+		if err != nil {
+			return added, w.s.failed(err)
 		}
+		n, err := result.RowsAffected()
+		if err != nil {
+			return added, w.s.failed(err)
+		}
+		added += n
 	}
-	return nil
+	return added, nil
 }
 
 // create makes a row and gives its id.
