@@ -156,8 +156,9 @@ CREATE TABLE job ( -- that a site has measured
 	summary TEXT NOT NULL, -- package summary
 	PRIMARY KEY (started, digest)
 ) {monthly};
--- Sums read these alone, by time, and of one user.
+-- Sums read these alone: of a time, of a program, of a user.
 CREATE INDEX job_numbers ON job (started, program, owner, account, build, finding, core_time, lost, load_balance);
+CREATE INDEX job_program ON job (program, started, owner, account, build, finding, core_time, lost, load_balance);
 CREATE INDEX job_owner ON job (owner, started, program, account, build, finding, core_time, lost, load_balance);
 `}
 

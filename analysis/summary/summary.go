@@ -229,6 +229,11 @@ func (s *Summary) Leave(spool string) error {
 	return files.Known(spool, uint64(where.Dev), where.Ino).File(name).ReplaceAs(data, mode)
 }
 
+// Refused is the error of a file that will never be taken, as opposed to one that cannot be read now.
+type Refused struct{ error }
+
+func (r *Refused) Unwrap() error { return r.error }
+
 // Read takes a file of the spool directory, which must be its owner's summary, under no second name.
 func Read(spool files.Directory, name string) (*Summary, []byte, error) {
 	file, err := spool.File(name).Open(os.O_RDONLY)
@@ -242,7 +247,7 @@ func Read(spool files.Directory, name string) (*Summary, []byte, error) {
 	}
 	owner := info.Sys().(*syscall.Stat_t)
 	if owner.Nlink != 1 {
-		return nil, nil, fmt.Errorf("%s: it has %d names, expected one", file.Name(), owner.Nlink)
+		return nil, nil, &Refused{fmt.Errorf("%s: it has %d names, expected one", file.Name(), owner.Nlink)}
 	}
 	data, err := io.ReadAll(io.LimitReader(file, MaxSize+1))
 	if err != nil {
@@ -253,7 +258,7 @@ func Read(spool files.Directory, name string) (*Summary, []byte, error) {
 		err = fmt.Errorf("of user %d in a file of user %d", s.UID, owner.Uid)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", file.Name(), err)
+		return nil, nil, &Refused{fmt.Errorf("%s: %w", file.Name(), err)}
 	}
 	return s, data, nil
 }

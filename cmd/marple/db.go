@@ -39,7 +39,7 @@ PGSSLMODE) count, too; Marple's tables are in a schema of their own, marple.
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	database(c, true)
-	c.AddCommand(dbImport(), dbList(), dbQuery(), dbShow(), dbExport(), dbDelete(), dbMigrate())
+	c.AddCommand(dbImport(), dbIngest(), dbList(), dbQuery(), dbShow(), dbExport(), dbDelete(), dbMigrate())
 	return c
 }
 

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"marple/analysis/files"
+	"marple/analysis/store"
+	"marple/analysis/summary"
+	"marple/analysis/words"
+)
+
+func dbIngest() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "ingest SPOOL [DATABASE]",
+		Short: "Take the summaries of a site's jobs from the spool directory",
+		Long: `Takes the summaries that jobs measured for the site (see marple environment) have left in the spool directory into the
+database, and removes their files: each once, however often this is interrupted. A file counts as a job of the user who
+owns it; one that says otherwise, or is no summary, is refused and removed.
+
+With --watch it goes on until it is interrupted, and looks again every so many seconds; a database that cannot be
+reached is tried again.
+
+--format json prints {"ingested", "known", "refused"}; known are those that the database had already.`,
+		Args: func(_ *cobra.Command, arguments []string) error {
+			if len(arguments) < 1 || len(arguments) > 2 {
+				return usage("ingest: expected a spool directory, and perhaps a database")
+			}
+			return nil
+		},
+	}
+	as := format(c, "text", "json")
+	watch := c.Flags().Bool("watch", false, "go on until interrupted")
+	every := c.Flags().Duration("every", 10*time.Second, "how often to look, with --watch")
+	keep := c.Flags().String("keep", "", "remove jobs that started longer ago, and take none: 24 months, 90 days (default: keep all)")
+	c.RunE = func(c *cobra.Command, arguments []string) error {
+		i := &ingester{spool: arguments[0], out: c, said: map[string]bool{}, users: map[uint32]string{}}
+		var err error
+		if i.keep, err = parseKeep(*keep); err != nil {
+			return usageError{err}
+		}
+		if *every < time.Second {
+			return usage("--every: %v: expected a second at least", *every)
+		}
+		if len(arguments) == 2 {
+			if err := c.Flags().Set("db", arguments[1]); err != nil {
+				return err
+			}
+		}
+		if _, err := files.In(i.spool); err != nil {
+			return err
+		}
+		if *watch {
+			silence(c)
+			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return i.watch(ctx, *every)
+		}
+		if err := i.pass(c.Context()); err != nil {
+			return err
+		}
+		if *as == "json" {
+			return printJSON(c.OutOrStdout(), map[string]any{"ingested": i.added, "known": i.taken - i.added, "refused": i.refused})
+		}
+		_, err = fmt.Fprintf(c.OutOrStdout(), "%s ingested, %d refused\n", words.Count(uint64(i.added), "job", "jobs"), i.refused)
+		return err
+	}
+	return c
+}
+
+// parseKeep reads how long jobs are kept, as a function that says what the first day is; nil: all are kept.
+func parseKeep(text string) (func(now time.Time) time.Time, error) {
+	if text == "" {
+		return nil, nil
+	}
+	parts := strings.Fields(text)
+	if len(parts) == 2 {
+		n, err := strconv.Atoi(parts[0])
+		if err == nil && n > 0 && n <= 10_000 {
+			switch strings.TrimSuffix(parts[1], "s") {
+			case "month":
+				return func(now time.Time) time.Time { return now.AddDate(0, -n, 0) }, nil
+			case "day":
+				return func(now time.Time) time.Time { return now.AddDate(0, 0, -n) }, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("--keep: %q: expected a number of months or days: 24 months", text)
+}
+
+type ingester struct {
+	spool string
+	out   *cobra.Command
+	keep  func(now time.Time) time.Time
+	said  map[string]bool // what is wrong with files that stay
+	users map[uint32]string
+
+	taken, added int64
+	refused      int
+}
+
+// watch passes until it is told to stop. What fails is said, and tried again.
+func (i *ingester) watch(ctx context.Context, every time.Duration) error {
+	for {
+		if err := i.pass(ctx); err != nil && ctx.Err() == nil {
+			i.say("%v", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(every):
+		}
+	}
+}
+
+// mostSaid lines about files are remembered: whoever lays thousands of them there is not to fill a log.
+const mostSaid = 1000
+
+func (i *ingester) say(format string, arguments ...any) {
+	text := fmt.Sprintf(format, arguments...)
+	if !i.said[text] && len(i.said) < mostSaid {
+		i.said[text] = true
+		fmt.Fprintln(i.out.ErrOrStderr(), "marple: "+words.Clean(text))
+	}
+}
+
+const (
+	ingestBatch = 500            // summaries in one transaction
+	abandoned   = 24 * time.Hour // after which a file that nobody has finished is removed
+	ahead       = 24 * time.Hour // clocks of hosts may differ by so much
+)
+
+// pass takes what is in the spool directory now.
+func (i *ingester) pass(ctx context.Context) error {
+	spool, err := files.In(i.spool)
+	if err != nil {
+		return err
+	}
+	names, err := spool.Names()
+	if err != nil {
+		return err
+	}
+	s, err := openStore(i.out, store.Create)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	slices.Sort(names)
+	for some := range slices.Chunk(names, ingestBatch) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := i.take(ctx, s, spool, some); err != nil {
+			return err
+		}
+	}
+	if i.keep != nil {
+		return s.Forget(ctx, i.keep(time.Now()))
+	}
+	return nil
+}
+
+// take stores some files, and removes them when they are stored: whoever is killed in between finds them known next time.
+func (i *ingester) take(ctx context.Context, s *store.Store, spool files.Directory, names []string) error {
+	var jobs []store.Job
+	var done []files.File
+	for _, name := range names {
+		file := spool.File(name)
+		if !strings.HasSuffix(name, summary.Suffix) {
+			if info, err := os.Lstat(filepath.Join(i.spool, name)); err == nil && time.Since(info.ModTime()) > abandoned {
+				_ = file.Remove() // never a directory
+			}
+			continue
+		}
+		found, data, err := summary.Read(spool, name)
+		var refused *summary.Refused
+		switch {
+		case errors.Is(err, os.ErrNotExist): // another one that ingests has taken it
+		case errors.As(err, &refused):
+			i.refuse(file, err)
+		case err != nil:
+			i.say("%v", err)
+		case found.Started.After(time.Now().Add(ahead)):
+			i.refuse(file, fmt.Errorf("%s: started in the future", file))
+		case i.keep != nil && found.Started.Before(i.keep(time.Now())):
+			done = append(done, file)
+		default:
+			jobs = append(jobs, store.NewJob(i.userOf(found.UID), found, data))
+			done = append(done, file)
+		}
+	}
+	added, err := s.Ingest(ctx, jobs)
+	if err != nil {
+		return err
+	}
+	i.added, i.taken = i.added+added, i.taken+int64(len(jobs))
+	for _, file := range done {
+		i.remove(file)
+	}
+	return nil
+}
+
+func (i *ingester) refuse(file files.File, err error) {
+	i.refused++
+	i.say("%v; refused", err)
+	i.remove(file)
+}
+
+func (i *ingester) remove(file files.File) {
+	if err := file.Remove(); err != nil && !errors.Is(err, os.ErrNotExist) {
+		i.say("%v; this must run as the owner of the spool directory", err)
+	}
+}
+
+// userOf names a user as the system does, which may have to ask a directory service: getent does.
+func (i *ingester) userOf(uid uint32) string {
+	name, known := i.users[uid]
+	if known {
+		return name
+	}
+	id := strconv.FormatUint(uint64(uid), 10)
+	name = id
+	if u, err := user.LookupId(id); err == nil {
+		name = u.Username
+	} else {
+		ctx, end := context.WithTimeout(i.out.Context(), 10*time.Second)
+		defer end()
+		if line, err := exec.CommandContext(ctx, "getent", "passwd", id).Output(); err == nil {
+			if found, _, ok := strings.Cut(string(line), ":"); ok && found != "" {
+				name = found
+			}
+		}
+	}
+	i.users[uid] = name
+	return name
+}
