@@ -63,7 +63,7 @@ type Figure struct {
 	SVG   []byte
 }
 
-//go:embed page.html list.html compare.html page.css page.js
+//go:embed page.html list.html compare.html jobs.html page.css page.js
 var files embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
@@ -449,6 +449,7 @@ func draw(f run.Front) front {
 type List struct {
 	Title  string
 	Places []string // where the runs are
+	Jobs   string   // address of the page on jobs; empty: there is none
 	Filter string   // which of them are shown
 	Error  string   // that the filter has
 	Note   string

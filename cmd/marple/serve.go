@@ -41,6 +41,11 @@ is no run itself stands for the runs in it, also for those that come later. db: 
 and db:SELECTION for some: an application, numbers, or an expression (see marple db query --help). Ends when
 interrupted.
 
+Of a site's jobs (see marple db ingest) /jobs shows what each program, user or account costs and loses, how that went on,
+and what has changed since a day. With --user-header a server in front, which knows its users, says who asks: they see
+their own jobs, and those named with --admin everything. Let it come through --socket: on a port, every user of this
+computer who knows the token could say to be anybody.
+
 Other users of this computer can reach the address, too, so it ends in a token, without which nothing is shown; --open
 does without.`,
 		Example: `  marple serve .
@@ -50,7 +55,13 @@ does without.`,
 	database(c, false)
 	port := c.Flags().Int("port", 8137, "port on 127.0.0.1 (0: any that is free)")
 	open := c.Flags().Bool("open", false, "show the runs to every user of this computer: no token in the address")
+	socket := c.Flags().String("socket", "", "listen on a Unix socket instead, which its group may use")
+	header := c.Flags().String("user-header", "", "header in which a server in front says who asks: users see their own jobs only")
+	admins := c.Flags().StringSlice("admin", nil, "user who sees everything, with --user-header; several separated by commas")
 	c.Args = func(_ *cobra.Command, arguments []string) error {
+		if len(*admins) > 0 && *header == "" {
+			return usage("--admin: expected --user-header, too")
+		}
 		if len(arguments) == 0 {
 			return usage("serve: expected runs, directories that hold runs, or db: for those in the database")
 		}
@@ -60,7 +71,7 @@ does without.`,
 		if err := o.check(); err != nil {
 			return err
 		}
-		l := &library{options: o, known: map[string]description{}}
+		l := &library{options: o, known: map[string]description{}, access: access{*header, *admins}}
 		for _, argument := range arguments {
 			if selection, ok := strings.CutPrefix(argument, fromDatabase); ok {
 				l.selections = append(l.selections, selection)
@@ -84,14 +95,17 @@ does without.`,
 				}
 			}
 		}
-		listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(*port)))
+		listener, err := listen(*socket, *port)
 		if err != nil {
 			return err
 		}
 		ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
 		served, address := handler(l), fmt.Sprintf("http://%s/", listener.Addr())
-		if !*open {
+		switch {
+		case *socket != "":
+			address = *socket
+		case !*open:
 			token := rand.Text()
 			served = guarded(token, "marple-"+strings.TrimPrefix(listener.Addr().String(), "127.0.0.1:"), served)
 			address += "?token=" + token
@@ -108,6 +122,25 @@ does without.`,
 		return nil
 	}
 	return c
+}
+
+// listen opens a port on this computer, or a socket, which the file's permissions guard. Of a server that has ended without
+// removing it, the socket is replaced; what is none stays.
+func listen(socket string, port int) (net.Listener, error) {
+	if socket == "" {
+		return net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	}
+	if info, err := os.Lstat(socket); err == nil && info.Mode()&os.ModeSocket != 0 {
+		if c, err := net.Dial("unix", socket); err == nil {
+			c.Close()
+			return nil, fmt.Errorf("%s: somebody is serving there already", socket)
+		}
+		if err := os.Remove(socket); err != nil {
+			return nil, err
+		}
+	}
+	defer syscall.Umask(syscall.Umask(0o117))
+	return net.Listen("unix", socket)
 }
 
 // serverOf bounds how long a connection takes something from it, idle ones too, and not how long a page takes to be made.
@@ -167,6 +200,7 @@ type library struct {
 	paths      []string
 	store      *store.Store
 	selections []string
+	access     access
 
 	lock  sync.Mutex
 	known map[string]description // by path
@@ -380,6 +414,9 @@ func (l *library) list(ctx context.Context, question url.Values) ([]byte, error)
 		return nil, err
 	}
 	shown := page.List{Title: "Runs", Places: l.places(), Filter: strings.TrimSpace(question.Get("q")), Fields: store.Fields(), All: len(all)}
+	if l.store != nil {
+		shown.Jobs = "/jobs"
+	}
 	if shown.Filter != "" {
 		all, shown.Error, shown.Note = filtered(all, shown.Filter)
 	}
@@ -467,6 +504,14 @@ func handler(l *library) http.Handler {
 	mux := http.NewServeMux()
 	answer := func(pattern string, make func(r *http.Request) ([]byte, error)) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if l.access.only(r) != "" && pattern != ofJobs { // runs are nobody's in particular
+				if r.URL.Path == "/" {
+					http.Redirect(w, r, "/jobs", http.StatusSeeOther)
+				} else {
+					http.Error(w, errUnknown.Error(), http.StatusNotFound)
+				}
+				return
+			}
 			text, err := make(r)
 			switch {
 			case errors.Is(err, errUnknown):
@@ -480,10 +525,16 @@ func handler(l *library) http.Handler {
 			}
 		})
 	}
+	answer(ofJobs, func(r *http.Request) ([]byte, error) {
+		return l.jobs(r.Context(), l.access.only(r), r.URL.Query(), time.Now())
+	})
 	answer("GET /{$}", func(r *http.Request) ([]byte, error) { return l.list(r.Context(), r.URL.Query()) })
 	answer("GET /run/{key}", func(r *http.Request) ([]byte, error) { return l.page(r.Context(), r.PathValue("key")) })
 	answer("GET /compare", func(r *http.Request) ([]byte, error) {
 		return l.comparison(r.Context(), r.URL.Query().Get("a"), r.URL.Query().Get("b"))
 	})
-	return mux
+	return l.access.identified(mux)
 }
+
+// ofJobs is the page that users see of their own.
+const ofJobs = "GET /jobs"
