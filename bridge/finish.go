@@ -213,6 +213,9 @@ func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
 	directory := placed(f.directory)
 	path := directory.String()
 	r := pipeline.Conclude(merged, names.Guest, knowledge.Library{Directory: C.GoString(f.knowledge)})
+	if f.transport != nil { // a program with MPI_COMM_WORLD
+		r.StartedWith(C.GoString(f.launcher), int(f.launched))
+	}
 	if spool := C.GoString(f.spool); spool != "" {
 		_ = summary.Of(r, C.GoString(f.job), C.GoString(f.account)).Leave(spool) // nobody is there to be told
 		return

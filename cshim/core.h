@@ -46,6 +46,8 @@ struct mrl_finish {
     void (*say)(const char *format, ...);           /* one line */
     const char *spool;     /* directory that takes a summary for the site, empty: none */
     const char *job, *account; /* of the scheduler, empty: none */
+    const char *launcher;      /* whose it is that has started this process, empty: not known */
+    int32_t launched;          /* how many it has started */
     int32_t keep_raw;                               /* files that have been read are to stay */
     int32_t full;                                   /* the report is printed with its tables */
     int32_t unkept;                                 /* it has been said that the directory takes nothing */

@@ -151,7 +151,8 @@ enum mrl_gathered mrl_gather(const struct mrl_transport *transport)
 {
     mrl_drain();
     uint32_t threads = atomic_load(&mrl.header->threads);
-    const char *job = mrl_job_id(), *account = mrl_account();
+    int launched = 0;
+    const char *job = mrl_job_id(), *account = mrl_account(), *launcher = mrl_launcher(&launched);
     finish = (struct mrl_finish){
         .base = mrl.base,
         .size = mrl.size,
@@ -163,6 +164,8 @@ enum mrl_gathered mrl_gather(const struct mrl_transport *transport)
         .transport = transport,
         .print = mrl_print,
         .say = mrl_say,
+        .launcher = launcher,
+        .launched = launched,
         .spool = mrl.settings.site ? mrl.settings.spool : "",
         .job = job ? job : "",
         .account = account ? account : "",

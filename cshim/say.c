@@ -33,6 +33,23 @@ int mrl_told_rank(void)
     return -1;
 }
 
+/* The one that is nearest to the process comes first: Slurm may have started the launcher. */
+const char *mrl_launcher(int *processes)
+{
+    static const struct {
+        const char *variable, *launcher;
+    } sizes[] = {{"OMPI_COMM_WORLD_SIZE", "Open MPI"}, {"MV2_COMM_WORLD_SIZE", "MVAPICH"}, {"PMI_SIZE", "MPICH"}, {"SLURM_STEP_NUM_TASKS", "Slurm"}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const char *size = getenv(sizes[i].variable);
+        if (size) {
+            *processes = atoi(size);
+            return sizes[i].launcher;
+        }
+    }
+    *processes = 0;
+    return "";
+}
+
 bool mrl_speaks(void)
 {
     return (mrl.header ? mrl.header->rank : mrl_told_rank()) <= 0;

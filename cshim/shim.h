@@ -75,6 +75,7 @@ void mrl_print(const char *text, uint64_t size);
 void mrl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mrl_say_here(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool mrl_speaks(void);
+const char *mrl_launcher(int *processes); /* whose has started this process, and how many: "" and 0 if that is not known */
 int mrl_told_rank(void); /* what the launcher of MPI has told this process; -1: none has */
 
 /* answer.c */

@@ -109,6 +109,7 @@ func (w *writer) block(first, rest, text string) {
 
 func (w *writer) head() {
 	r := w.r
+	w.notes("Marple: ", run.Note.Singleton)
 	w.notes("Marple: ", run.Note.Failed)
 	cores := 0
 	for _, h := range r.Hosts {
@@ -175,7 +176,7 @@ func (w *writer) joint() {
 
 // nothing says that there are no findings, and how sure that is.
 func (w *writer) nothing() {
-	if w.leads() || slices.ContainsFunc(w.r.Conditions, func(c run.Note) bool { return c.Failed() || c.Hangs() || c.Incomplete() }) {
+	if w.leads() || slices.ContainsFunc(w.r.Conditions, func(c run.Note) bool { return c.Failed() || c.Singleton() || c.Hangs() || c.Incomplete() }) {
 		w.line("Nothing else stands out.")
 	} else if a := w.r.Efficiency.CoreAvailability; a > 0 && a < enoughCores && w.r.WithCores == nil {
 		w.line("No significant problem that could be told from the lack of cores.")
@@ -268,7 +269,7 @@ func (w *writer) lead() {
 
 func (w *writer) conditions() {
 	w.notes("Note: ", func(c run.Note) bool {
-		return !c.Failed() && !c.Incomplete() && !c.Hangs() && (!w.leads() || !c.OnCores())
+		return !c.Failed() && !c.Singleton() && !c.Incomplete() && !c.Hangs() && (!w.leads() || !c.OnCores())
 	})
 }
 

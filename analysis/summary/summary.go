@@ -17,6 +17,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -110,7 +111,7 @@ func Of(r *run.Run, job, account string) *Summary {
 		}
 		s.Findings = append(s.Findings, one)
 	}
-	for _, n := range r.NotSeen {
+	for _, n := range slices.Concat(r.Conditions, r.NotSeen) {
 		s.Incomplete = s.Incomplete || n.Incomplete()
 	}
 	return s
