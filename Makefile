@@ -7,6 +7,7 @@
 #   make test-long   the tests with larger numbers, and all fuzzing: hours; PART= for some of it, see test/long.sh
 #   make lint    formatting, vet, staticcheck, who may use whom, C warnings
 #   make install PREFIX=/opt/marple   put it where it stays, or can be moved as a whole; DESTDIR= for packagers
+#   make dist deb rpm   packages, in build/
 #   make bench   what measuring costs, side by side with running bare
 #   make schema  write the JSON Schemas of run.json and of model files anew
 #
@@ -32,7 +33,7 @@ GO_SOURCES := $(shell find analysis bridge cmd -type f -not -name '*_test.go' -n
 GO_C       := cshim/core.h cshim/starts.h
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
-.PHONY: build mock demo test test-go judge test-long lint bench schema install clean
+.PHONY: build mock demo test test-go judge test-long lint bench schema install dist deb rpm clean
 
 # The writer of OTF2 traces, where that format's library is installed.
 OTF2 := $(shell printf '\043include <otf2/otf2.h>\n' | $(CC) -E -xc - >/dev/null 2>&1 && echo $(BUILD)/marple-otf2)
@@ -171,6 +172,27 @@ install: build
 	sed 's/@VERSION@/$(VERSION)/' cmd/install/marple.pc.in > $(DEST)/lib/pkgconfig/marple.pc
 	sed 's/@VERSION@/$(VERSION)/' cmd/install/modulefile.tcl.in > $(SHARE)/modulefiles/marple/$(VERSION)
 	sed 's/@VERSION@/$(VERSION)/' cmd/install/modulefile.lua.in > $(SHARE)/modulefiles/marple/$(VERSION).lua
+
+# Packages of the installed tree, in build/: one that can be unpacked anywhere, Debian's, and RPM's.
+ARCH ?= $(shell uname -m)
+STAGE = $(BUILD)/stage
+define staged
+	rm -rf $(STAGE)
+	$(MAKE) --no-print-directory install DESTDIR=$(STAGE) PREFIX=$(1) >/dev/null
+endef
+
+dist: build
+	$(call staged,/marple-$(VERSION))
+	tar -C $(STAGE) --owner=0 --group=0 --sort=name -czf $(BUILD)/marple-$(VERSION)-linux-$(ARCH).tar.gz marple-$(VERSION)
+
+deb: build
+	$(call staged,/usr)
+	install -d $(STAGE)/DEBIAN
+	sed 's/@VERSION@/$(VERSION)/; s/@ARCH@/'$$(dpkg --print-architecture)/ cmd/install/control.in > $(STAGE)/DEBIAN/control
+	dpkg-deb --root-owner-group --build $(STAGE) $(BUILD)
+
+rpm: build
+	rpmbuild -bb --build-in-place --define "version $(VERSION)" --define "_topdir $(abspath $(BUILD))/rpm" --define "_rpmdir $(abspath $(BUILD))" cmd/install/marple.spec
 
 clean:
 	rm -rf $(BUILD)

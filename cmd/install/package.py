@@ -14,15 +14,27 @@ class Marple(MakefilePackage):
 
     version("main")
 
+    variant("otf2", default=False, description="Export OTF2 traces")
+    variant("papi", default=False, description="Count with PAPI instead of perf_event alone")
+
+    depends_on("otf2", when="+otf2")
+    depends_on("papi", type="run", when="+papi")
     depends_on("c", type="build")
     depends_on("go@1.25:", type="build")
     depends_on("gmake", type="build")
 
-    build_targets = ["build", "WERROR="]
+    @property
+    def build_targets(self):
+        return ["build", *self.settings()]
 
     @property
     def install_targets(self):
-        return ["install", "WERROR=", f"PREFIX={self.prefix}", f"VERSION={self.spec.version}"]
+        return ["install", f"PREFIX={self.prefix}", f"VERSION={self.spec.version}", *self.settings()]
+
+    def settings(self):
+        return ["WERROR="] + ([] if self.spec.satisfies("+otf2") else ["OTF2="])
 
     def setup_run_environment(self, env):
         env.set("MARPLE_ROOT", self.prefix)
+        if self.spec.satisfies("+papi"):
+            env.set("MARPLE_PAPI", join_path(self.spec["papi"].prefix.lib, "libpapi.so"))
