@@ -146,6 +146,7 @@ bench: build
 	go test -run '^$$' -bench 'Recognizer|Feed' -count 5 ./analysis/diagnosis ./analysis/pattern
 	go test -run '^$$' -bench 'Diagnose|Find|Load' -benchtime 3x ./analysis/diagnosis
 	go test -run '^$$' -bench 'Trials' -benchtime 5x ./analysis/store  # 10,000 trials: a minute to make them
+	go test -run '^$$' -bench 'Jobs' -benchtime 5x ./analysis/store    # a million jobs: another two
 
 schema:
 	go run ./analysis/run/schemagen ./analysis/run analysis/run/schema.json
