@@ -11,6 +11,7 @@
 //	whatif      what the run would gain by a change: findings' remedies, and what users ask
 //	tauprofile  profiles of TAU → a run, and back
 //	invocation  records of component invocations
+//	summary     what a site keeps of a run
 //	diagnosis   what held the run back, from knowledge (models and their rules), pattern, inference, structure
 //	selection   which implementations to take, and what matters (selection/prune)
 //	trace       events that a run has kept, one by one
