@@ -59,6 +59,13 @@ static void identify(struct mrl_header *h)
         memcpy(h->cpus, &cpus, sizeof h->cpus < sizeof cpus ? sizeof h->cpus : sizeof cpus);
 }
 
+/* Between the marks that linkers set at both ends of an object. dladdr would compare the address with every symbol. */
+bool mrl_is_ours(const void *address)
+{
+    extern const char __ehdr_start[], _end[] __attribute__((visibility("hidden")));
+    return (uintptr_t)address - (uintptr_t)__ehdr_start < (uintptr_t)_end - (uintptr_t)__ehdr_start;
+}
+
 /* A file installed with this library, by its path from there. */
 bool mrl_beside(const char *relative, char *path, size_t size)
 {
@@ -73,9 +80,9 @@ bool mrl_beside(const char *relative, char *path, size_t size)
 /* The library that this one is a copy of, if that is in the process already; else NULL. */
 void *mrl_original(void)
 {
-    Dl_info ours, first;
+    Dl_info first;
     void *hooks = dlsym(RTLD_DEFAULT, MARPLE_HOOKS);
-    if (!hooks || !dladdr(hooks, &first) || !dladdr(&mrl, &ours) || first.dli_fbase == ours.dli_fbase)
+    if (!hooks || mrl_is_ours(hooks) || !dladdr(hooks, &first))
         return NULL;
     return dlopen(first.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
 }
