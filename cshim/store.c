@@ -94,6 +94,15 @@ static void *private_memory(size_t bytes)
     return p == MAP_FAILED ? NULL : p;
 }
 
+/* Most of the file is never touched, and none of it is read: reading ahead at the first page would fill thousands of others. */
+static void *mapped(int fd, size_t bytes, uint64_t at)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
+    if (p != MAP_FAILED)
+        madvise(p, bytes, MADV_RANDOM);
+    return p;
+}
+
 /* Exceeding RLIMIT_FSIZE raises a signal, so ask first. */
 static bool size_allowed(uint64_t bytes)
 {
@@ -141,7 +150,7 @@ static char *map_file(const char *directory, int rank)
     mrl.in_file = true;
     int failed = furnish(fd);
     if (!failed) {
-        base = mmap(NULL, MRL_THREADS_AT, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        base = mapped(fd, MRL_THREADS_AT, 0);
         failed = base == MAP_FAILED ? errno : 0;
     }
     close(fd);
@@ -225,7 +234,7 @@ struct mrl_thread *mrl_store_thread(uint32_t *index)
                     mrl_store_extend(at + MRL_THREAD_SPAN - 1, 1);
         int fd = room ? mrl_raw_open(mrl.file, O_RDWR) : -1;
         if (fd >= 0) {
-            block = mmap(NULL, MRL_THREAD_SPAN, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
+            block = mapped(fd, MRL_THREAD_SPAN, at);
             close(fd);
         }
     } else {
