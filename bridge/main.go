@@ -45,11 +45,17 @@ const (
 	collectedFrom   = 64 << 20 // bytes of heap from which on it is collected all the same
 	collectedAtEnd  = 50       // GOGC, once the program has entered MPI_Finalize
 	unlimitedMemory = 1<<63 - 1
+	ballastAtEnd    = 8 << 20 // bytes that count as heap and are never touched, so that a small one is collected seldom
 )
+
+var ballast []byte
 
 // ending makes the heap stay small while there is much to do.
 func ending() {
 	debug.SetMemoryLimit(unlimitedMemory)
+	if ballast == nil {
+		ballast = make([]byte, ballastAtEnd)
+	}
 	debug.SetGCPercent(collectedAtEnd)
 }
 
