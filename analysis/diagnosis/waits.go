@@ -233,7 +233,7 @@ func (w *waits) sides(pattern string) (waiting, late rankSet) {
 	if alone := len(waiting) == 1 && slices.Equal(waiting, late); alone || late == nil { // its own delay came back to it
 		late = nil
 		for _, p := range w.Pairs {
-			if slices.Contains(waiting, int(p.Rank)) {
+			if slices.Contains(waiting, int(p.Rank)) && p.Ns > w.otherwise(p.Rank, pattern) {
 				late = rankSet{int(p.For)}
 				break
 			}
@@ -250,6 +250,18 @@ func (w *waits) sides(pattern string) (waiting, late rankSet) {
 		late = without(late, waiting)
 	}
 	return waiting, late
+}
+
+// otherwise is how long a rank waits in other ways than this: pairs do not tell in which way one waits for the other.
+func (w *waits) otherwise(rank int32, pattern string) (ns uint64) {
+	for _, s := range w.Sites {
+		for _, r := range s.PerRank {
+			if r.Rank == rank && s.Pattern != pattern {
+				ns += r.Ns
+			}
+		}
+	}
+	return ns
 }
 
 func (w *waits) waiters(pattern string) any {
@@ -295,6 +307,15 @@ func ofDelay[T any](pick func(d *run.DelaySite) T) function {
 		}
 		return pick(&none)
 	})
+}
+
+// delayRanks are those on which that delay is; it may be the waiting rank itself, to which its own delay came back.
+func (w *waits) delayRanks(pattern string) any {
+	delay, _ := w.mainDelay(pattern)
+	if delay == nil {
+		return rankSet{}
+	}
+	return mostOf(delay.PerRank)
 }
 
 // mostOf are the ranks that have at least half as much as the first.
