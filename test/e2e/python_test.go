@@ -150,6 +150,26 @@ func TestPathsOfPython(t *testing.T) {
 	})
 }
 
+// A run of Python's is one of a script or a module.
+func TestNameOfPythonsProgram(t *testing.T) {
+	t.Parallel()
+	openMPI.need(t)
+	if exec.Command(debianPython, "-c", "import mpi4py.MPI").Run() != nil {
+		missing(t, "mpi4py")
+	}
+	directory := filepath.Dir(paths("computing.py"))
+	for name, words := range map[string][]string{
+		"computing.py": {"-u", "-X", "utf8", "-Wignore", filepath.Join(directory, "computing.py"), "0.01"},
+		"computing":    {"-Bm", "computing", "0.01"},
+		"python3":      {"-c", "from mpi4py import MPI"},
+	} {
+		c := command{environment: []string{"PYTHONPATH=" + directory}}
+		r, result := openMPI.measured(t, c, 1, append([]string{debianPython}, words...))
+		require.Zero(t, result.code, result.stderr)
+		require.Equal(t, name, strings.TrimSuffix(r.Program, ".11"))
+	}
+}
+
 // Where a program computes is known by its samples: with Debian's interpreter and a virtual environment of it, in the
 // main thread and in one without MPI.
 func TestSamplesOfPython(t *testing.T) {
