@@ -79,9 +79,13 @@ $(BUILD)/libmarple-core.so: $(GO_SOURCES) $(GO_C) $(wildcard bridge/gen/*) | $(G
 	  cmd/install/gobuild -buildmode=c-shared -trimpath -ldflags '-s -w -X=runtime.godebugDefault=$(CORE_DEBUG)' -o $@ ./bridge
 	@rm -f $(BUILD)/libmarple-core.h
 
-$(BUILD)/marple: $(GO_SOURCES) | $(GEN)/tools
+$(BUILD)/marple-commands: $(GO_SOURCES) | $(GEN)/tools
 	@echo "GO $@"
 	@CGO_ENABLED=0 cmd/install/gobuild -trimpath -ldflags '-s -w -X=main.version=$(VERSION)' -o $@ ./cmd/marple
+
+$(BUILD)/marple: $(BUILD)/marple-commands
+	@echo "GO $@"
+	@CGO_ENABLED=0 cmd/install/gobuild -trimpath -ldflags '-s -w' -o $@ ./cmd/front
 
 # What building needs is looked for before anything is compiled.
 $(GEN)/tools: go.mod cmd/install/tools
@@ -160,7 +164,7 @@ SHARE    = $(DEST)/share
 install: build
 	install -d $(DEST)/bin $(DEST)/lib/pkgconfig $(DEST)/include $(SHARE)/man/man1 $(SHARE)/modulefiles/marple \
 	  $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
-	install $(BUILD)/marple $(OTF2) $(DEST)/bin
+	install $(BUILD)/marple $(BUILD)/marple-commands $(OTF2) $(DEST)/bin
 	install $(BUILD)/libmarple.so $(BUILD)/libmarple-core.so $(DEST)/lib
 	install -m 644 $(wildcard cshim/include/*) $(DEST)/include
 	install -d $(DEST)/lib/python $(SHARE)/doc/marple

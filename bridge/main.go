@@ -43,14 +43,22 @@ func init() {
 
 const (
 	collectedFrom   = 64 << 20 // bytes of heap from which on it is collected all the same
-	collectedAtEnd  = 50       // GOGC, once the program has entered MPI_Finalize
 	unlimitedMemory = 1<<63 - 1
+	smallHeap       = 8 << 20 // bytes that are not collected once the program has entered MPI_Finalize; most ranks need less
+	collectedAtEnd  = 50      // GOGC beyond that, so that the heap stays small while there is much to do
 )
 
-// ending makes the heap stay small while there is much to do.
+// ballast counts as heap and is never touched: a collection is worth its while only after some megabytes.
+var ballast []byte
+
+// ending makes the heap stay small while there is much to do. It is called once.
 func ending() {
 	debug.SetMemoryLimit(unlimitedMemory)
-	debug.SetGCPercent(collectedAtEnd)
+	debug.SetGCPercent(100 * smallHeap / (4 << 20)) // the first time is at this part of 4 MiB
+	runtime.SetFinalizer(new([4]uint64), func(*[4]uint64) {
+		ballast = make([]byte, smallHeap)
+		debug.SetGCPercent(collectedAtEnd)
+	})
 }
 
 // logMemory is how many bytes of logs stay in memory where there can be no files.

@@ -220,21 +220,12 @@ const char *mrl_account(void)
     return variable((const char *const[]){"SLURM_JOB_ACCOUNT", "PBS_ACCOUNT", "LSB_PROJECT_NAME", NULL});
 }
 
-static void program_name(char *out, size_t size)
-{
-    char path[4096];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    path[n > 0 ? n : 0] = 0;
-    const char *slash = strrchr(path, '/');
-    snprintf(out, size, "%s", slash ? slash + 1 : "program");
-}
-
 size_t mrl_directory_name(char *out, size_t size, const char *job)
 {
     char cwd[4096], program[64];
     if (!getcwd(cwd, sizeof cwd))
         strcpy(cwd, ".");
-    program_name(program, sizeof program);
+    mrl_program_name(program, sizeof program);
     const char *set = mrl.settings.out;
     int length = *set ? snprintf(out, size, "%s%s%s", *set == '/' ? "" : cwd, *set == '/' ? "" : "/", set)
                       : snprintf(out, size, "%s/marple-%s-%.64s", cwd, program, job);

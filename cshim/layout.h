@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define MRL_MAGIC "MARPLE\r\n"
-#define MRL_VERSION 12u
+#define MRL_VERSION 13u
 
 /* What a call does. The order is that of analysis/record; values are written to disk. */
 enum mrl_op {
@@ -338,7 +338,7 @@ struct mrl_open {
 #define MRL_VALUE_NAMES 64u
 #define MRL_DEPTH 128u   /* open regions per thread; deeper ones are counted, not recorded */
 #define MRL_RECORDS 4096u /* ring of records per thread: 128 KiB, handed over when nearly full */
-#define MRL_PLACES 32u   /* different places of samples before one event; further ones count as not known */
+#define MRL_PLACES 128u  /* different places of samples before one event; further ones count as not known */
 #define MRL_RESERVE (72u + MRL_PLACES) /* most records one event may commit together, and what comes before it */
 #define MRL_UNDO 256u    /* aggregates saved per hand-over before an early commit */
 #define MRL_ENTRIES 16384u
@@ -490,6 +490,7 @@ struct mrl_header {
     /* what did not fit */
     _Atomic uint64_t nodes_lost, comms_lost, strings_lost, members_lost, threads_lost, requests_lost;
     _Atomic uint64_t statuses_lost; /* completions whose status was not filled in: their bytes are not known */
+    _Atomic uint64_t sources_lost; /* functions of source files that share one entry */
     _Atomic uint64_t threads_uncounted; /* threads that could not count all that is counted */
     uint32_t counters[MRL_COUNTERS]; /* strings: what is counted */
     uint8_t counter_sources[MRL_COUNTERS];

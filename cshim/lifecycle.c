@@ -9,6 +9,7 @@
 #include "shim.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -40,24 +41,67 @@ static void read_line(const char *path, char *out, size_t size)
     fclose(file);
 }
 
+/* What Python runs, by its command line (see its manual, "Command line and environment"); NULL: no file and no module. */
+static const char *python_runs(const char *at, const char *end)
+{
+    for (at += strlen(at) + 1; at < end; at += strlen(at) + 1) {
+        if (*at != '-')
+            return *at ? at : NULL;
+        if (at[1] == 0 || at[1] == '-')
+            continue;
+        const char *option = at + strcspn(at, "cmWX"); /* these take what follows, or the next word */
+        if (*option == 'c')
+            return NULL;
+        if (*option && !option[1])
+            at += strlen(at) + 1;
+        if (*option == 'm')
+            return at >= end ? NULL : option[1] ? option + 1 : *at ? at : NULL;
+    }
+    return NULL;
+}
+
+/* The name of the file that the process runs; if that is Python, of the script or module that it runs. */
+void mrl_program_name(char *out, size_t size)
+{
+    char path[4096], line[4097];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[n > 0 ? n : 0] = 0;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : "program";
+    if (strncmp(name, "python", strlen("python")) == 0) {
+        int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+        n = fd < 0 ? 0 : read(fd, line, sizeof line - 1);
+        if (fd >= 0)
+            close(fd);
+        line[n > 0 ? n : 0] = 0;
+        const char *script = n > 0 ? python_runs(line, line + n) : NULL;
+        slash = script ? strrchr(script, '/') : NULL;
+        name = slash && slash[1] ? slash + 1 : script ? script : name;
+    }
+    snprintf(out, size, "%s", name);
+}
+
 /* Host names repeat across clusters and containers; the boot id does not. */
 static void identify(struct mrl_header *h)
 {
-    char boot[64], path[4096];
+    char boot[64];
     gethostname(h->host_name, sizeof h->host_name - 1);
     read_line("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
     h->host = mrl_hash(mrl_hash(MRL_HASH, h->host_name), boot);
     struct stat space;
     if (!stat("/proc/self/ns/pid", &space))
         h->pid_space = space.st_ino;
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    path[n > 0 ? n : 0] = 0;
-    const char *name = strrchr(path, '/');
-    snprintf(h->program, sizeof h->program, "%s", name ? name + 1 : path);
+    mrl_program_name(h->program, sizeof h->program);
     snprintf(h->params, sizeof h->params, "%s", mrl.settings.params);
     cpu_set_t cpus;
     if (sched_getaffinity(0, sizeof cpus, &cpus) == 0)
         memcpy(h->cpus, &cpus, sizeof h->cpus < sizeof cpus ? sizeof h->cpus : sizeof cpus);
+}
+
+/* Between the marks that linkers set at both ends of an object. dladdr would compare the address with every symbol. */
+bool mrl_is_ours(const void *address)
+{
+    extern const char __ehdr_start[], _end[] __attribute__((visibility("hidden")));
+    return (uintptr_t)address - (uintptr_t)__ehdr_start < (uintptr_t)_end - (uintptr_t)__ehdr_start;
 }
 
 /* A file installed with this library, by its path from there. */
@@ -74,9 +118,9 @@ bool mrl_beside(const char *relative, char *path, size_t size)
 /* The library that this one is a copy of, if that is in the process already; else NULL. */
 void *mrl_original(void)
 {
-    Dl_info ours, first;
+    Dl_info first;
     void *hooks = dlsym(RTLD_DEFAULT, MARPLE_HOOKS);
-    if (!hooks || !dladdr(hooks, &first) || !dladdr(&mrl, &ours) || first.dli_fbase == ours.dli_fbase)
+    if (!hooks || mrl_is_ours(hooks) || !dladdr(hooks, &first))
         return NULL;
     return dlopen(first.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
 }

@@ -483,9 +483,10 @@ uint64_t mrl_python_mark(uint32_t most, bool places)
         loop = (const unsigned char *)word(state + l->state_loop);
         frame = (const unsigned char *)word(loop + l->loop_frame);
     }
-    for (; frame && most; most--, frame = (const unsigned char *)word(frame + l->frame_outer)) {
+    for (uint32_t looked = 0, left = most; frame && left && looked < 2 * most; looked++, frame = (const unsigned char *)word(frame + l->frame_outer)) {
         if (l->frame_owner != NONE && frame[l->frame_owner] == ON_C_STACK)
             continue;
+        left--;
         const unsigned char *code = (const unsigned char *)word(frame + l->frame_code);
         mark = mark_text(mix(mark, (uintptr_t)code), (const unsigned char *)word(code + l->code_name));
         mark = mark_text(mark, (const unsigned char *)word(code + l->code_file));
@@ -548,6 +549,9 @@ static uint64_t find_version(void)
 
 void mrl_python_find(void)
 {
+    static atomic_bool looked_for; /* another thread may become the first one */
+    if (atomic_exchange(&looked_for, true))
+        return;
     if (dlsym(RTLD_DEFAULT, "pypy_main_startup") || dlsym(RTLD_DEFAULT, "pypy_execute_source")) {
         refuse("PyPy is not known, CPython 3.9 to 3.13 are");
         return;
@@ -585,6 +589,8 @@ void mrl_python_find(void)
         refuse("it does not tell where they are");
     } else if (free_threaded) {
         refuse("a free-threaded build of CPython is not known");
+    } else if (!mrl_sources_begin()) {
+        refuse("there is no room for its files");
     } else {
         python.possible = true;
     }

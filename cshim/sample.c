@@ -135,10 +135,13 @@ static bool ours(uintptr_t pc)
 static void python_functions(struct mrl_trail *trail, struct mrl_python_codes *codes)
 {
     struct mrl_python_stack functions = {.room = sampling.pythons, .frames = mrl_trail_python(trail, sampling.frames)};
-    if (!atomic_load_explicit(&mrl.python, memory_order_relaxed) || !mrl_python_walk(&functions, codes))
+    if (!atomic_load_explicit(&mrl.python, memory_order_relaxed))
         return;
+    mrl_python_walk(&functions, codes);
     trail->pythons = functions.count;
     trail->python_end = functions.end;
+    if (functions.end == MRL_PYTHON_BROKEN)
+        trail->how = MRL_WALK_UNKNOWN;
     for (uint32_t i = 0; i < functions.count; i++) {
         const struct mrl_python_frame *f = &functions.frames[i];
         trail->hash = (trail->hash ^ codes->list[f->code].at ^ codes->list[f->code].mark) * UINT64_C(0x9e3779b97f4a7c15);
@@ -404,9 +407,12 @@ static void add(struct places *p, uint32_t node, uint64_t samples, uint64_t peri
     uint32_t i = 0;
     while (i < p->count && p->list[i].path != node)
         i++;
-    if (i == MRL_PLACES)
-        p->list[i = MRL_PLACES - 1].path = MRL_ROOT_NODE;
-    else if (i == p->count)
+    if (i == p->count && p->count >= MRL_PLACES - 1 && node != MRL_ROOT_NODE) {
+        count(&mrl.header->samples_lost, samples);
+        add(p, MRL_ROOT_NODE, samples, periods, elsewhere);
+        return;
+    }
+    if (i == p->count)
         p->list[p->count++] = (struct mrl_sampled){.path = node, .kind = MRL_SAMPLED, .flags = elsewhere ? MRL_ELSEWHERE : 0};
     p->list[i].samples += samples;
     p->list[i].periods += periods;
@@ -420,6 +426,18 @@ static void write_places(struct mrl_thread *t, const struct places *p)
     atomic_store_explicit(&t->head, at, memory_order_release);
 }
 
+/* Where most of what is left was: places may be more than find room. NULL: nothing is left. */
+static struct mrl_trail *most_sampled(struct mrl_sampling *s, uint32_t turn)
+{
+    struct mrl_trail *most = NULL;
+    for (uint32_t i = 0; i < s->tables[turn & 1].count; i++) {
+        struct mrl_trail *trail = trail_at(s, turn, i);
+        if (trail->samples > (most ? most->samples : 0))
+            most = trail;
+    }
+    return most;
+}
+
 /* Writes one thread's. There may be more of them when `whole` is not wanted; false: there are not. */
 static void write_of(struct mrl_thread *t, struct mrl_sampling *s, bool elsewhere, bool whole)
 {
@@ -430,16 +448,16 @@ static void write_of(struct mrl_thread *t, struct mrl_sampling *s, bool elsewher
     struct table *table = &s->tables[turn & 1];
     mrl_unwind_refresh(); /* what was loaded since */
     bool same = table->generation == atomic_load_explicit(&mrl_generation, memory_order_relaxed);
-    for (uint32_t i = 0; i < table->count; i++) {
-        struct mrl_trail *trail = trail_at(s, turn, i);
+    for (struct mrl_trail *trail; (trail = most_sampled(s, turn));) {
         uint32_t node = same ? mrl_path_trail(t, trail, &s->codes[turn & 1], elsewhere) : MRL_ROOT_NODE;
-        if (whole && places.count == MRL_PLACES) {
+        if (whole && places.count >= MRL_PLACES - 1) {
             write_places(t, &places);
             places.count = 0;
             if (mrl_head(t) >= t->flush_at)
                 mrl_flush(t);
         }
         add(&places, node, trail->samples, trail->periods, elsewhere);
+        trail->samples = 0;
     }
     if (table->lost) {
         add(&places, MRL_ROOT_NODE, table->lost, table->periods, elsewhere);

@@ -108,6 +108,7 @@ uint32_t mrl_comm_new(void);
 struct mrl_comm *mrl_comm_at(uint32_t index);
 uint32_t mrl_members_new(uint32_t runs, struct mrl_run **out);
 uint32_t mrl_module(uintptr_t address, uint64_t *offset);
+bool mrl_sources_begin(void); /* before the first of them; false: there is no room */
 uint32_t mrl_source(const char *path);
 struct mrl_module *mrl_module_at(uint32_t index);
 #define MRL_ROOT_NODE 0u
@@ -191,6 +192,8 @@ void mrl_invocation_end(uint64_t token, const struct marple_value *values, uint3
 void mrl_families(const char *declaration);
 
 /* lifecycle.c, in the order of calling */
+void mrl_program_name(char *out, size_t size);
+bool mrl_is_ours(const void *address);
 bool mrl_beside(const char *relative, char *path, size_t size);
 void *mrl_original(void);
 struct mrl_transport;

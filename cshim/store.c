@@ -94,6 +94,15 @@ static void *private_memory(size_t bytes)
     return p == MAP_FAILED ? NULL : p;
 }
 
+/* Most of the file is never touched, and none of it is read: reading ahead at the first page would fill thousands of others. */
+static void *mapped(int fd, size_t bytes, uint64_t at)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
+    if (p != MAP_FAILED)
+        madvise(p, bytes, MADV_RANDOM);
+    return p;
+}
+
 /* Exceeding RLIMIT_FSIZE raises a signal, so ask first. */
 static bool size_allowed(uint64_t bytes)
 {
@@ -141,7 +150,7 @@ static char *map_file(const char *directory, int rank)
     mrl.in_file = true;
     int failed = furnish(fd);
     if (!failed) {
-        base = mmap(NULL, MRL_THREADS_AT, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        base = mapped(fd, MRL_THREADS_AT, 0);
         failed = base == MAP_FAILED ? errno : 0;
     }
     close(fd);
@@ -225,7 +234,7 @@ struct mrl_thread *mrl_store_thread(uint32_t *index)
                     mrl_store_extend(at + MRL_THREAD_SPAN - 1, 1);
         int fd = room ? mrl_raw_open(mrl.file, O_RDWR) : -1;
         if (fd >= 0) {
-            block = mmap(NULL, MRL_THREAD_SPAN, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
+            block = mapped(fd, MRL_THREAD_SPAN, at);
             close(fd);
         }
     } else {
@@ -436,7 +445,7 @@ static uint32_t known_module(const struct mrl_module *wanted)
     uint32_t count = atomic_load(&mrl.header->modules);
     for (uint32_t i = 0; i < count; i++) {
         const struct mrl_module *m = mrl_module_at(i);
-        if (m->build_id_len == wanted->build_id_len && memcmp(m->build_id, wanted->build_id, sizeof m->build_id) == 0 &&
+        if (m->source == wanted->source && m->build_id_len == wanted->build_id_len && memcmp(m->build_id, wanted->build_id, sizeof m->build_id) == 0 &&
             (m->build_id_len || m->path == wanted->path))
             return i;
     }
@@ -472,21 +481,37 @@ uint32_t mrl_module(uintptr_t address, uint64_t *offset)
     return count;
 }
 
-/* A source file: at most every other place is for them, since libraries need some, too. */
-uint32_t mrl_source(const char *path)
+static uint32_t add_source(const struct mrl_module *source)
 {
-    struct mrl_module wanted = {.path = mrl_string(path, PATH_MAX), .source = 1};
-    uint32_t known = known_module(&wanted);
-    if (known != MRL_NONE)
-        return known;
-    static _Atomic uint32_t sources;
     uint32_t count = atomic_load(&mrl.header->modules);
-    if (atomic_fetch_add(&sources, 1) >= MRL_MODULES_MAX / 2)
-        return MRL_NONE;
     do {
         if (!reserve(&module_arena, (count + 1) * sizeof(struct mrl_module)))
             return MRL_NONE;
     } while (!atomic_compare_exchange_weak(&mrl.header->modules, &count, count + 1));
-    *mrl_module_at(count) = wanted;
+    *mrl_module_at(count) = *source;
     return count;
+}
+
+static uint32_t further_sources; /* the one that stands for all without room */
+
+bool mrl_sources_begin(void)
+{
+    struct mrl_module further = {.path = mrl_string("(further source files)", PATH_MAX), .source = 1};
+    further_sources = further.path ? add_source(&further) : MRL_NONE;
+    return further_sources != MRL_NONE;
+}
+
+/* A source file: at most every other place is for them, since libraries need some, too. */
+uint32_t mrl_source(const char *path)
+{
+    struct mrl_module wanted = {.path = mrl_string(path, PATH_MAX), .source = 1};
+    uint32_t known = wanted.path ? known_module(&wanted) : MRL_NONE;
+    if (known != MRL_NONE)
+        return known;
+    static _Atomic uint32_t sources;
+    if (wanted.path && atomic_fetch_add(&sources, 1) < MRL_MODULES_MAX / 2)
+        known = add_source(&wanted);
+    if (known == MRL_NONE)
+        atomic_fetch_add(&mrl.header->sources_lost, 1);
+    return known == MRL_NONE ? further_sources : known;
 }

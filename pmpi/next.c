@@ -1,4 +1,5 @@
 #include "next.h"
+#include "shim.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -7,12 +8,6 @@
 
 mrl_function *mrl_next_table[MRL_FUNCTIONS];
 struct mrl_pmpi mrl_pmpi;
-
-static bool is_ours(void *function)
-{
-    Dl_info theirs, ours;
-    return !dladdr(function, &theirs) || !dladdr(&mrl_pmpi, &ours) || theirs.dli_fbase == ours.dli_fbase;
-}
 
 struct nth {
     const char *part; /* of the file's name */
@@ -52,7 +47,7 @@ static void *find_in_modules(const char *symbol)
         void *found = library ? dlsym(library, symbol) : NULL;
         if (library)
             dlclose(library);
-        if (found && !is_ours(found))
+        if (found && !mrl_is_ours(found))
             return found;
     }
     return NULL;
@@ -73,7 +68,7 @@ void *mrl_find_stranger(const char *name)
     void *library;
     for (int i = 0; module(i, "", &library); i++) {
         void *found = library ? dlsym(library, name) : NULL;
-        if (found && !is_ours(found) && !same_object(found, dlsym(library, other)) && !same_object(found, dlsym(library, profiling)))
+        if (found && !mrl_is_ours(found) && !same_object(found, dlsym(library, other)) && !same_object(found, dlsym(library, profiling)))
             return found;
         if (library)
             dlclose(library);
@@ -86,7 +81,7 @@ void *mrl_find(const char *symbol)
     void *found = dlsym(RTLD_NEXT, symbol);
     if (!found) {
         found = dlsym(RTLD_DEFAULT, symbol);
-        if (found && is_ours(found))
+        if (found && mrl_is_ours(found))
             found = NULL;
     }
     return found ? found : find_in_modules(symbol);

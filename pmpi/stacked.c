@@ -18,12 +18,12 @@
 /* The object whose MPI_X the application calls, if it is not ours; NULL: there is none. */
 static struct link_map *taken_by(const char *function)
 {
-    Dl_info ours, theirs;
+    Dl_info theirs;
     struct link_map *map = NULL;
     void *found = dlsym(RTLD_DEFAULT, function);
-    if (!found || !dladdr1(found, &theirs, (void **)&map, RTLD_DL_LINKMAP) || !dladdr(&mrl_pmpi, &ours))
+    if (!found || mrl_is_ours(found) || !dladdr1(found, &theirs, (void **)&map, RTLD_DL_LINKMAP))
         return NULL;
-    return theirs.dli_fbase == ours.dli_fbase ? NULL : map;
+    return map;
 }
 
 static void *our_wrapper(const char *function)

@@ -185,8 +185,8 @@ func (b *builder) code(module uint32, offset uint64) Code {
 
 // function is where a function begins, and its name if its module does not tell it.
 func (b *builder) function(module uint32, key uint64) (Code, string) {
-	if modules := b.p.Modules(); int(module) < len(modules) && modules[module].Source == 0 || key>>32 == 0 {
-		return b.code(module, key), ""
+	if modules := b.p.Modules(); int(module) >= len(modules) || modules[module].Source == 0 || key>>32 == 0 {
+		return b.code(module, key), "" // in no module it is an address
 	}
 	return b.code(module, key&math.MaxUint32), b.p.String(uint32(key >> 32))
 }

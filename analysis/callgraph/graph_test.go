@@ -1,6 +1,7 @@
 package callgraph
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -255,4 +256,22 @@ func TestTimeAfterTheLastEvent(t *testing.T) {
 	g := FromProcess(p)
 	check(t, g)
 	require.EqualValues(t, 300, g.Find(Root).Inclusive.Sum)
+}
+
+// Code that was made at run time lies in no module: its place is its address, and its upper half no name.
+func TestCodeInNoModule(t *testing.T) {
+	for _, address := range []uint64{0x1000, 0x7f2e_f45c_b000} {
+		w := record.NewWriter(0, 1)
+		where := w.Node(record.Node{Kind: record.NodeFrame, Name: math.MaxUint32, SiteModule: math.MaxUint32, Key: address})
+		thread := w.Thread(0, true)
+		thread.Call(record.Call{Path: w.MPI(where, "MPI_Barrier", record.OpBarrier, 0), Start: 10, Duration: 1, Peer: record.NoPeer, Collective: true})
+		p, err := w.Process(20)
+		require.NoError(t, err)
+		for _, n := range FromProcess(p).Nodes {
+			if n.Kind == KindFrame {
+				require.Equal(t, Code{Offset: address}, n.Code)
+				require.Empty(t, n.Name)
+			}
+		}
+	}
 }

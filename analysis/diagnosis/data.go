@@ -2,6 +2,7 @@ package diagnosis
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 
@@ -30,6 +31,10 @@ type data struct {
 	of       *data   // the whole run, if this is a phase of it: shares are of its time
 	partial  bool    // totals of ranks are not known
 	ids      map[string]int
+	atPlace  map[int][]int // call paths by the first one that is the same place
+	waited   []placed      // of wait sites and of delays, at call paths of this data
+	delayed  []placed
+	unknown  *float64
 	costs    map[string]run.CallCost
 	paths    *run.Paths
 }
@@ -503,6 +508,17 @@ func (d *data) byID() map[string]int {
 	return d.ids
 }
 
+// samePlace are the call paths that are the same place as one.
+func (d *data) samePlace(i int) []int {
+	if d.atPlace == nil {
+		d.atPlace = map[int][]int{}
+		for i := range d.nodes {
+			d.atPlace[d.nodes[i].place] = append(d.atPlace[d.nodes[i].place], i)
+		}
+	}
+	return d.atPlace[d.nodes[i].place]
+}
+
 func anyFits(globs []knowledge.Glob, names []string) bool {
 	return slices.ContainsFunc(globs, func(g knowledge.Glob) bool { return slices.ContainsFunc(names, g.Fits) })
 }
@@ -536,10 +552,24 @@ func (c *context) selects(s selection, class, i int) bool {
 // split tells whether a selection depends on the rank, so that sums over ranks do not do.
 func (c *context) split(s selection) bool { return c.parted || len(s.roles) > 0 }
 
+// candidates are the call paths that a selection may have.
+func (c *context) candidates(s selection) iter.Seq[int] {
+	if s.place >= 0 {
+		return slices.Values(c.samePlace(s.place))
+	}
+	return func(yield func(int) bool) {
+		for i := range c.nodes {
+			if !yield(i) {
+				return
+			}
+		}
+	}
+}
+
 // each goes through the selected call paths; ranks is nil if all of them count.
 func (c *context) each(s selection, visit func(n *node, ranks func(rank int) bool)) error {
 	if !c.split(s) {
-		for i := range c.nodes {
+		for i := range c.candidates(s) {
 			if c.selects(s, 0, i) {
 				visit(&c.nodes[i], nil)
 			}
@@ -566,7 +596,7 @@ func (c *context) each(s selection, visit func(n *node, ranks func(rank int) boo
 			}
 		}
 	}
-	for i := range c.nodes {
+	for i := range c.candidates(s) {
 		any := false
 		in := make([]bool, len(c.assign))
 		for class := range c.assign {

@@ -256,6 +256,7 @@ func init() {
 		"late_call":    ofWaits((*waits).lateCall),
 		"delay_time":   ofDelay(func(d *run.DelaySite) float64 { return seconds(d.Direct + d.Passed) }),
 		"delay_passed": ofDelay(func(d *run.DelaySite) float64 { return seconds(d.Passed) }),
+		"delay_ranks":  ofWaits((*waits).delayRanks),
 		"delay_place":  ofDelay(func(d *run.DelaySite) string { return d.Where }),
 		"beyond": func(_ *evaluator, args []any) (any, error) {
 			limit, total := knowledge.Float(args[0]), 0.0

@@ -275,7 +275,8 @@ func (g *Diagnosis) largest(e *evaluator, x *evidence) (s sight) {
 
 func (g *Diagnosis) truth(f int) inference.Truth { return g.truths[f] }
 
-// cost is what a fact costs, in seconds: what is attributed to it, and no more than its bound.
+// cost is what a fact costs, in seconds: what is attributed to it, and no more than its bound, which is at most all the
+// time that there is.
 func (g *Diagnosis) cost(f int) (float64, error) {
 	x := &g.ground.Facts[f]
 	if x.Cost == nil {
@@ -289,7 +290,7 @@ func (g *Diagnosis) cost(f int) (float64, error) {
 			cost = most
 		}
 	}
-	return cost, err
+	return min(cost, e.core), err
 }
 
 // surely is what a fact costs at least.

@@ -27,19 +27,22 @@ func TestNoRankWaitsForItself(t *testing.T) {
 		pairs          []run.WaitPair
 		title          string
 		waiters        rankSet
+		barrier        []int32
 	}{
-		{"one for another", []int32{0}, []int32{1}, []run.WaitPair{{Rank: 0, For: 1, Ns: 100}}, "rank 1, which is late", rankSet{0}},
-		{"one, and the cause is its own", []int32{0}, []int32{0}, []run.WaitPair{{Rank: 1, For: 0, Ns: 120}, {Rank: 0, For: 1, Ns: 100}}, "rank 1, which is late", rankSet{0}},
-		{"two for each other", []int32{0, 1}, []int32{0, 1}, []run.WaitPair{{Rank: 0, For: 1, Ns: 100}}, "each other", rankSet{0, 1}},
-		{"two, for one of them", []int32{0, 1}, []int32{1}, []run.WaitPair{{Rank: 0, For: 1, Ns: 100}}, "rank 1, which is late", rankSet{0}},
-		{"one, for whom is not known", []int32{0}, []int32{0}, nil, "other ranks", rankSet{0}},
+		{"one for another", []int32{0}, []int32{1}, []run.WaitPair{{Rank: 0, For: 1, Ns: 100}}, "rank 1, which is late", rankSet{0}, nil},
+		{"one, and the cause is its own", []int32{0}, []int32{0}, []run.WaitPair{{Rank: 1, For: 0, Ns: 120}, {Rank: 0, For: 1, Ns: 100}}, "rank 1, which is late", rankSet{0}, nil},
+		{"two for each other", []int32{0, 1}, []int32{0, 1}, []run.WaitPair{{Rank: 0, For: 1, Ns: 100}}, "each other", rankSet{0, 1}, nil},
+		{"two, for one of them", []int32{0, 1}, []int32{1}, []run.WaitPair{{Rank: 0, For: 1, Ns: 100}}, "rank 1, which is late", rankSet{0}, nil},
+		{"one, and the pair may be of a barrier", []int32{0}, []int32{0}, []run.WaitPair{{Rank: 0, For: 1, Ns: 100}}, "other ranks", rankSet{0}, []int32{0}},
+		{"one, for whom is not known", []int32{0}, []int32{0}, nil, "other ranks", rankSet{0}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := &waits{Waits: &run.Waits{Pairs: c.pairs,
-				Sites:  []run.WaitSite{{Pattern: "late-sender", PerRank: site(c.waiting...)}},
+				Sites:  []run.WaitSite{{Pattern: "late-sender", PerRank: site(c.waiting...)}, {Pattern: "wait-at-barrier", PerRank: site(c.barrier...)}},
 				Delays: []run.DelaySite{{Pattern: "late-sender", Node: "n", Direct: 100, PerRank: site(c.cause...)}}}}
 			require.Equal(t, c.title, w.latecomersInWords("late-sender"))
 			require.Equal(t, c.waiters, w.waiters("late-sender"))
+			require.Equal(t, mostOf(site(c.cause...)), w.delayRanks("late-sender"), "where the delay is")
 		})
 	}
 }

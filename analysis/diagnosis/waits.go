@@ -57,6 +57,14 @@ var incomplete = []string{"waits-unknown", "log-ended", "messages-unmatched", "m
 // where ranks had no cores, since they may have waited for those instead, and where collective operations do not block,
 // since what delays those may be before or after the last wait for one.
 func (d *data) unknownWaiting() float64 {
+	if d.unknown == nil {
+		x := d.findUnknownWaiting()
+		d.unknown = &x
+	}
+	return *d.unknown
+}
+
+func (d *data) findUnknownWaiting() float64 {
 	w := d.r.Waits
 	if w == nil || d.r.Efficiency.CoreAvailability < enoughCores && !d.r.AsWithCores ||
 		slices.ContainsFunc(d.r.NotSeen, func(n run.Note) bool { return slices.Contains(incomplete, n.ID) }) ||
@@ -170,9 +178,40 @@ func (e *evaluator) delays(s selection, pattern string) (total float64) {
 	if e.r.Waits == nil {
 		return 0
 	}
-	for _, d := range e.r.Waits.Delays {
-		if i, ok := e.byID()[d.Node]; ok && (pattern == "" || d.Pattern == pattern) && e.selected(s, i) {
-			total += seconds(d.Direct + d.Passed)
+	_, list := e.placedWaits()
+	return e.sumOf(list, s, pattern)
+}
+
+// placed is time of waiting at a call path, or because of one.
+type placed struct {
+	pattern string
+	node    int
+	seconds float64
+}
+
+// placedWaits are the wait sites and the delays whose call paths are of this data.
+func (d *data) placedWaits() (waited, delayed []placed) {
+	if d.waited == nil {
+		d.waited, d.delayed = []placed{}, []placed{}
+		for _, s := range d.r.Waits.Sites {
+			if i, ok := d.byID()[s.Node]; ok {
+				d.waited = append(d.waited, placed{s.Pattern, i, seconds(s.Ns)})
+			}
+		}
+		for _, s := range d.r.Waits.Delays {
+			if i, ok := d.byID()[s.Node]; ok {
+				d.delayed = append(d.delayed, placed{s.Pattern, i, seconds(s.Direct + s.Passed)})
+			}
+		}
+	}
+	return d.waited, d.delayed
+}
+
+// sumOf adds up what a selection has of a pattern, or of all.
+func (e *evaluator) sumOf(list []placed, s selection, pattern string) (total float64) {
+	for _, p := range list {
+		if (pattern == "" || p.pattern == pattern) && e.selected(s, p.node) {
+			total += p.seconds
 		}
 	}
 	return total
@@ -233,7 +272,7 @@ func (w *waits) sides(pattern string) (waiting, late rankSet) {
 	if alone := len(waiting) == 1 && slices.Equal(waiting, late); alone || late == nil { // its own delay came back to it
 		late = nil
 		for _, p := range w.Pairs {
-			if slices.Contains(waiting, int(p.Rank)) {
+			if slices.Contains(waiting, int(p.Rank)) && p.Ns > w.otherwise(p.Rank, pattern) {
 				late = rankSet{int(p.For)}
 				break
 			}
@@ -250,6 +289,18 @@ func (w *waits) sides(pattern string) (waiting, late rankSet) {
 		late = without(late, waiting)
 	}
 	return waiting, late
+}
+
+// otherwise is how long a rank waits in other ways than this: pairs do not tell in which way one waits for the other.
+func (w *waits) otherwise(rank int32, pattern string) (ns uint64) {
+	for _, s := range w.Sites {
+		for _, r := range s.PerRank {
+			if r.Rank == rank && s.Pattern != pattern {
+				ns += r.Ns
+			}
+		}
+	}
+	return ns
 }
 
 func (w *waits) waiters(pattern string) any {
@@ -297,6 +348,15 @@ func ofDelay[T any](pick func(d *run.DelaySite) T) function {
 	})
 }
 
+// delayRanks are those on which that delay is; it may be the waiting rank itself, to which its own delay came back.
+func (w *waits) delayRanks(pattern string) any {
+	delay, _ := w.mainDelay(pattern)
+	if delay == nil {
+		return rankSet{}
+	}
+	return mostOf(delay.PerRank)
+}
+
 // mostOf are the ranks that have at least half as much as the first.
 func mostOf(list []run.WaitRank) rankSet {
 	ranks := rankSet{}
@@ -327,12 +387,8 @@ func waited(e *evaluator, args []any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, site := range e.r.Waits.Sites {
-		if i, ok := e.byID()[site.Node]; ok && site.Pattern == pattern && e.selected(s, i) {
-			total += seconds(site.Ns)
-		}
-	}
-	return total, nil
+	list, _ := e.placedWaits()
+	return e.sumOf(list, s, pattern), nil
 }
 
 // selected tells whether a call path is selected, for any rank.

@@ -193,6 +193,7 @@ var functions = map[string]function{
 	"late_call":    {args: []Kind{Pattern}, result: gives(Text, plain), needs: []string{"wait-states"}, about: "the call that they wait for, where most is waited in this way"},
 	"delay_time":   {args: []Kind{Pattern}, result: gives(Number, seconds), needs: []string{"wait-states"}, about: "waiting of this kind that the most expensive delay causes"},
 	"delay_passed": {args: []Kind{Pattern}, result: gives(Number, seconds), needs: []string{"wait-states"}, about: "what of it is passed on through other ranks"},
+	"delay_ranks":  {args: []Kind{Pattern}, result: gives(Ranks, plain), needs: []string{"wait-states"}, about: "ranks that delay is on"},
 	"delay_place":  {args: []Kind{Pattern}, result: gives(Text, plain), needs: []string{"wait-states"}, about: "where that delay is"},
 	"beyond":       {args: []Kind{Number, Number}, more: true, result: smallestOrLargest, about: "sum of those that are at least the first"},
 	"ramp":         {args: []Kind{Number, Number, Number}, result: ramp, about: "0 up to the second, 1 from the third, in between in proportion"},

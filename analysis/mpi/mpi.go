@@ -56,7 +56,21 @@ var index = sync.OnceValue(func() map[string]*Function {
 })
 
 // Of finds a function by its name, whose case does not matter (Fortran's names have one only). It is nil for other names.
-func Of(name string) *Function { return index()[strings.ToLower(name)] }
+func Of(name string) *Function {
+	if f := spelled()[name]; f != nil {
+		return f
+	}
+	return index()[strings.ToLower(name)]
+}
+
+// spelled are the functions by their names in C, as most programs call them.
+var spelled = sync.OnceValue(func() map[string]*Function {
+	m := make(map[string]*Function, len(functions))
+	for i := range functions {
+		m[functions[i].Name] = &functions[i]
+	}
+	return m
+})
 
 // Known is Of; what is known of functions that are not in the table is what their class says.
 func Known(name string, op record.Op, flags record.OpFlags) *Function {

@@ -20,6 +20,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"marple/analysis/callgraph"
@@ -66,7 +67,12 @@ type Figure struct {
 //go:embed page.html list.html compare.html jobs.html page.css page.js
 var files embed.FS
 
-var templates = template.Must(template.New("").Funcs(template.FuncMap{
+// templates are parsed when the first page is written, and not by every command.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(functions).ParseFS(files, "*.html"))
+})
+
+var functions = template.FuncMap{
 	"sentence": words.Sentence, "percent": words.Percent, "number": words.Number,
 	"seconds":     func(s float64) string { return words.Duration(s) },
 	"ns":          func(ns uint64) string { return words.Duration(float64(ns) / 1e9) },
@@ -91,7 +97,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 		return words.Duration(float64(sum) / float64(n) / 1e9)
 	},
 	"of": func(part, whole uint64) float64 { return float64(part) / float64(max(whole, 1)) },
-}).ParseFS(files, "*.html"))
+}
 
 // mostRows of a table that is sorted by what matters; the run file has the rest.
 const mostRows = 200
@@ -205,7 +211,7 @@ func Write(out io.Writer, p Page) error {
 			v.Fronts = append(v.Fronts, draw(f))
 		}
 	}
-	return templates.ExecuteTemplate(out, "page.html", v)
+	return templates().ExecuteTemplate(out, "page.html", v)
 }
 
 // inMPI is a rank's time in MPI, and noCore that without a core, wherever.
@@ -494,7 +500,7 @@ func styled(out io.Writer, name string, page any) error {
 	if err != nil {
 		return err
 	}
-	return templates.ExecuteTemplate(out, name, struct {
+	return templates().ExecuteTemplate(out, name, struct {
 		Page any
 		CSS  template.CSS
 	}{page, template.CSS(css)})

@@ -171,6 +171,7 @@ type Lost struct {
 	Unkept                                            uint64 // invocations whose records found no room
 	Uncounted                                         uint64 // threads that could not count all that is counted
 	UnknownPeers                                      uint64 // messages whose peer has no rank in MPI_COMM_WORLD, or none we know
+	Sources                                           uint64 // functions of source files that share one
 	Fractions                                         uint64 // values that were reported, of which the whole part is known
 }
 
@@ -240,7 +241,7 @@ func FromProcess(p *record.Process, logs Logs) *Profile {
 	}
 	profile.Lost.Paths, profile.Lost.Comms, profile.Lost.Strings = h.NodesLost, h.CommsLost, h.StringsLost
 	profile.Lost.Members, profile.Lost.Threads, profile.Lost.Requests = h.MembersLost, h.ThreadsLost, h.RequestsLost
-	profile.Lost.Statuses, profile.Lost.MPIOff = h.StatusesLost, clock.Ns(unrecorded(h))
+	profile.Lost.Statuses, profile.Lost.Sources, profile.Lost.MPIOff = h.StatusesLost, h.SourcesLost, clock.Ns(unrecorded(h))
 	profile.reported(p)
 	profile.Sampling = Sampling{h.SampleHz, h.Samples, h.SamplesInside, h.SamplesLost, h.ThreadsUnsampled, h.SamplesEnded}
 	profile.Lost.Uncounted = h.ThreadsUncounted

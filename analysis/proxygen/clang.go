@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -151,14 +150,14 @@ type diagnostic struct {
 	message string
 }
 
-var diagnosticLine = regexp.MustCompile(`^(.*):(\d+): (error|fatal error|warning|note): (.*)$`)
+var diagnosticLine = pattern(`^(.*):(\d+): (error|fatal error|warning|note): (.*)$`)
 
 // diagnostics reads what a compiler has printed. A question is answered by an error in it, or by one in what it
 // makes the compiler look at, which a note tells.
 func diagnostics(stderr []byte) []diagnostic {
 	var list []diagnostic
 	for line := range strings.SplitSeq(string(stderr), "\n") {
-		m := diagnosticLine.FindStringSubmatch(line)
+		m := diagnosticLine().FindStringSubmatch(line)
 		if m == nil {
 			continue
 		}

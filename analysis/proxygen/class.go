@@ -2,7 +2,6 @@ package proxygen
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -66,13 +65,13 @@ func lastName(class string) string {
 	return strings.TrimSpace(class[:end])
 }
 
-var className = regexp.MustCompile(`^[^\x00-\x1f"\\;{}#=]+$`)
+var className = pattern(`^[^\x00-\x1f"\\;{}#=]+$`)
 
 // find reads a class and its bases. The name is taken from the global namespace. Further questions may be asked
 // on the way.
 func (c *clang) find(name string, ask func(*questions)) (*class, answers, error) {
 	none := answers{}
-	if !className.MatchString(name) || lastName(name) == "" {
+	if !className().MatchString(name) || lastName(name) == "" {
 		return nil, none, usage("%q is no class name", name)
 	}
 	last := lastName(name)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // headerName is the header's name without its ending, as an identifier.
@@ -43,14 +44,14 @@ func (c *clang) abstractClasses() ([]string, error) {
 	return names, nil
 }
 
-var lineMarker = regexp.MustCompile(`^# \d+ "((?:[^"\\]|\\.)*)"`)
+var lineMarker = pattern(`^# \d+ "((?:[^"\\]|\\.)*)"`)
 
 // ownLines are the lines of preprocessed text that come from a file itself, and not from what it includes.
 func ownLines(text, file string) string {
 	var b strings.Builder
 	own := false
 	for line := range strings.Lines(text) {
-		if m := lineMarker.FindStringSubmatch(line); m != nil {
+		if m := lineMarker().FindStringSubmatch(line); m != nil {
 			own = strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(m[1]) == file
 		} else if own {
 			b.WriteString(line)
@@ -60,9 +61,14 @@ func ownLines(text, file string) string {
 }
 
 var (
-	tokens = regexp.MustCompile(`(?s)//[^\n]*|/\*.*?\*/|R"([^()\\ ]*)\(.*?\)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|(?m:^[ \t]*#(?:\\\r?\n|[^\n])*)|[\pL_][\pL\pN_]*|::|\[\[.*?\]\]|\S`)
-	word   = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
+	tokens = pattern(`(?s)//[^\n]*|/\*.*?\*/|R"([^()\\ ]*)\(.*?\)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|(?m:^[ \t]*#(?:\\\r?\n|[^\n])*)|[\pL_][\pL\pN_]*|::|\[\[.*?\]\]|\S`)
+	word   = pattern(`^[\pL_][\pL\pN_]*$`)
 )
+
+// pattern is compiled when it is first used: every process that marple exec starts would pay for it.
+func pattern(s string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(s) })
+}
 
 // definedClasses lists the classes defined in a text, by qualified name, but templates.
 func definedClasses(text string) []string {
@@ -73,7 +79,7 @@ func definedClasses(text string) []string {
 	}
 	var open []scope
 	var words []string // since the last ; { or }
-	for _, token := range tokens.FindAllString(text, -1) {
+	for _, token := range tokens().FindAllString(text, -1) {
 		switch {
 		case strings.HasPrefix(token, "//"), strings.HasPrefix(token, "/*"), strings.HasPrefix(strings.TrimSpace(token), "#"), strings.HasPrefix(token, "[["):
 		case token == "{":
@@ -133,7 +139,7 @@ func defines(words []string) (name, kind string) {
 				if next == "<" { // a specialisation
 					return "", "template"
 				}
-				if word.MatchString(next) && next != "final" {
+				if word().MatchString(next) && next != "final" {
 					name = next
 				}
 			}

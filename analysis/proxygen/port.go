@@ -2,7 +2,6 @@ package proxygen
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -147,11 +146,11 @@ func notVirtual(m *method) string {
 	return "not virtual: calls run on the proxy itself"
 }
 
-var notIdentifier = regexp.MustCompile(`[^\pL\pN_]+`)
+var notIdentifier = pattern(`[^\pL\pN_]+`)
 
 // plainName makes an identifier of a name; none may have two underscores in a row.
 func plainName(name string) string {
-	name = notIdentifier.ReplaceAllString(name, "_")
+	name = notIdentifier().ReplaceAllString(name, "_")
 	for strings.Contains(name, "__") {
 		name = strings.ReplaceAll(name, "__", "_")
 	}
@@ -338,10 +337,10 @@ func closing(s string) int {
 	return -1
 }
 
-var vaListTag = regexp.MustCompile(`^(struct )?__va_list_tag \*$`)
+var vaListTag = pattern(`^(struct )?__va_list_tag \*$`)
 
 // vaList writes the type that a va_list becomes as an argument, which only some compilers can name.
-func vaList(typ string) string { return vaListTag.ReplaceAllString(typ, "va_list") }
+func vaList(typ string) string { return vaListTag().ReplaceAllString(typ, "va_list") }
 
 func (c *call) nameArguments() {
 	taken := map[string]bool{}
@@ -442,10 +441,10 @@ func (p *port) settled(a answers) {
 }
 
 // Warnings that gcc and clang have in common, about what a proxy cannot but repeat.
-var shared = regexp.MustCompile(`\[(-Wdeprecated-declarations|-Wignored-qualifiers|-Wpedantic)\]`)
+var shared = pattern(`\[(-Wdeprecated-declarations|-Wignored-qualifiers|-Wpedantic)\]`)
 
 func (p *port) warn(message string) {
-	if m := shared.FindStringSubmatch(message); m != nil && !slices.Contains(p.warnings, m[1]) {
+	if m := shared().FindStringSubmatch(message); m != nil && !slices.Contains(p.warnings, m[1]) {
 		p.warnings = append(p.warnings, m[1])
 		slices.Sort(p.warnings)
 	}

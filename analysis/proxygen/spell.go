@@ -1,7 +1,6 @@
 package proxygen
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -51,11 +50,11 @@ func matching(s string, i int) int {
 	return len(s)
 }
 
-var pointerOperator = regexp.MustCompile(`^(&&|[&*^]|(?:::)?[A-Za-z_])`)
+var pointerOperator = pattern(`^(&&|[&*^]|(?:::)?[A-Za-z_])`)
 
 // operatorEnd tells whether a pointer operator begins at i: *, &, && or Class::*, and where it ends.
 func operatorEnd(s string, i int) (int, bool) {
-	if !pointerOperator.MatchString(s[i:]) {
+	if !pointerOperator().MatchString(s[i:]) {
 		return i, false
 	}
 	switch {
@@ -181,13 +180,13 @@ func init() {
 	}
 }
 
-var identifier = regexp.MustCompile(`[\pL_][\pL\pN_]*`)
+var identifier = pattern(`[\pL_][\pL\pN_]*`)
 
 // rooted names everything from the global namespace, so that it means the same wherever it stands.
 func rooted(typ string) string {
 	var b strings.Builder
 	last := 0
-	for _, m := range identifier.FindAllStringIndex(typ, -1) {
+	for _, m := range identifier().FindAllStringIndex(typ, -1) {
 		from, to := m[0], m[1]
 		if keywords[typ[from:to]] || strings.HasSuffix(typ[:from], "::") || from > 0 && isWord(typ[from-1]) {
 			continue

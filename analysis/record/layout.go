@@ -138,7 +138,7 @@ const (
 const flagElsewhere = 1
 
 // placesMost is how many places of samples one gap has at most.
-const placesMost = 32
+const placesMost = 128
 
 // notCounted stands where a counter has no value.
 const notCounted = ^uint64(0)
@@ -303,7 +303,7 @@ type Header struct {
 	UnrecordedTicks, UnrecordedSince                                          uint64
 	Strings, Nodes, Comms, Modules, Members, Threads                          uint32
 	NodesLost, CommsLost, StringsLost, MembersLost, ThreadsLost, RequestsLost uint64
-	StatusesLost                                                              uint64
+	StatusesLost, SourcesLost                                                 uint64
 	ThreadsUncounted                                                          uint64
 	Counters                                                                  [CountersMost]uint32
 	CounterSources                                                            [CountersMost]uint8
@@ -325,7 +325,7 @@ type Header struct {
 
 const (
 	magic   = "MARPLE\r\n"
-	version = 12
+	version = 13
 
 	recordSize    = 32
 	stringsMax    = 1 << 20

@@ -364,6 +364,7 @@ func (l *Log) mapBlock(i int) []byte {
 	if err != nil {
 		return nil
 	}
+	_ = syscall.Madvise(block, syscall.MADV_RANDOM) // it is empty: there is nothing to read ahead
 	return block
 }
 

@@ -249,7 +249,11 @@ func (w *writer) starved() {
 		alone = ", while nothing else runs on these cores"
 	}
 	w.block("", "", fmt.Sprintf("Ranks had a core less than half of the time: nothing can be judged.%s Run it so%s:", known, alone))
-	w.line("    mpirun -n %d marple exec %s", max(1, min(cores, ranks)), w.r.Program)
+	program := w.r.Program
+	if strings.HasSuffix(program, ".py") {
+		program = "python3 " + program
+	}
+	w.line("    mpirun -n %d marple exec %s", max(1, min(cores, ranks)), program)
 }
 
 // leads tells whether the lack of cores is the first thing to say: waiting in MPI is then mostly for ranks without one.

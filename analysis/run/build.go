@@ -794,6 +794,7 @@ func (b *builder) notSeen(r *Run) []Note {
 	add("communicators-lost", l.Comms, "%d {communicator|communicators} found no room")
 	add("members-lost", l.Members, "the members of %d {communicator|communicators} are not recorded")
 	add("names-lost", l.Strings, "%d {name|names} found no room")
+	add("sources-lost", l.Sources, "functions of more than 256 source files are told as of one, “(further source files)”")
 	add("threads-lost", l.Threads, "%d {thread found no room and is|threads found no room and are} not measured")
 	add("requests-lost", l.Requests, "%d {operation in flight was not followed to its|operations in flight were not followed to their} completion")
 	add("statuses-empty", l.Statuses, "the MPI library gave no status for %d completed {receive|receives}; their bytes are missing")

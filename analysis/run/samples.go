@@ -259,7 +259,7 @@ func (b *builder) above(n *callgraph.Node, rank int32) uint64 {
 // samplesNotSeen says what samples do not tell.
 func (b *builder) samplesNotSeen(add func(id string, count uint64, text string)) {
 	s := b.p.Sampling
-	add("samples-lost", s.Lost, "%d samples found no room: of more than 256 different stacks between two events it is not known where they were")
+	add("samples-lost", s.Lost, "%d samples found no room: of more than 256 stacks or Python functions, or 127 places, between two events it is not known where they were")
 	add("samples-ended", s.Ended, "on %d ranks samples ended early, because the program had a use for the signal")
 	add("threads-not-sampled", s.Threads, fmt.Sprintf("%%d %s not sampled", words.Plural(int(s.Threads), "thread was", "threads were")))
 }

@@ -15,6 +15,9 @@ import (
 	"unicode"
 )
 
+// Database is the variable that says where runs are kept: it is of commands, and not of a run.
+const Database = "MARPLE_DB"
+
 // Kind says what values a setting takes.
 type Kind int
 

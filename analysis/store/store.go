@@ -20,12 +20,14 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"marple/analysis/setting"
 )
 
 // Preset is where runs are kept if nobody says otherwise, and Variable the environment variable that says so.
 const (
 	Preset   = "marple.db"
-	Variable = "MARPLE_DB"
+	Variable = setting.Database
 )
 
 // Store is a database. It may be used by many at once.

@@ -29,6 +29,7 @@ import (
 	"marple/analysis/selection"
 	"marple/analysis/selection/graph"
 	"marple/analysis/words"
+	"marple/cmd/launch"
 )
 
 const assembleHelp = `Runs the assembly of a script for Ccaffeine, and as many others as it takes to measure every implementation of the
@@ -123,7 +124,7 @@ func assembleCommand() *cobra.Command {
 		o := proxygen.Options{Flags: *flags}
 		if *config != "" {
 			if err := readProxyConfig(*config, &o); err != nil {
-				return usageError{err}
+				return usageError{Cause: err}
 			}
 		}
 		for _, text := range *parameters {
@@ -264,7 +265,7 @@ func (a *assembling) interpose(ctx context.Context) error {
 	files, omitted, err := proxygen.GenerateAssembly(ctx, p)
 	var wrong proxygen.UsageError
 	if errors.As(err, &wrong) {
-		return usageError{err}
+		return usageError{Cause: err}
 	} else if err != nil {
 		return err
 	}
@@ -427,7 +428,7 @@ func (a *assembling) execute(ctx context.Context, name, script string) error {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 	command.WaitDelay = 5 * time.Second
-	library, err := findLibrary()
+	library, err := launch.Library()
 	if err != nil {
 		return err
 	}
@@ -436,7 +437,7 @@ func (a *assembling) execute(ctx context.Context, name, script string) error {
 	}
 	command.Env = os.Environ()
 	for variable, value := range map[string]string{"LD_PRELOAD": library, "MARPLE_OUT": directory, "MARPLE_REPORT": "none"} {
-		command.Env = setVariable(command.Env, variable, value)
+		command.Env = launch.SetVariable(command.Env, variable, value)
 	}
 	if err := command.Run(); err != nil {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {

@@ -127,7 +127,7 @@ could not be read have an error instead, and the exit code is 1; all others are 
 		for flag, name := range map[string]string{"--application": *application, "--experiment": *experiment} {
 			if name != "" {
 				if err := store.CheckName(flag, name); err != nil {
-					return usageError{err}
+					return usageError{Cause: err}
 				}
 			}
 		}
@@ -381,7 +381,7 @@ A trial without a parameter that the expression asks for is left out, and counte
 	c.RunE = withStore(func(c *cobra.Command, s *store.Store, arguments []string) error {
 		f, err := store.ParseFilter(arguments[0])
 		if err != nil {
-			return usageError{err}
+			return usageError{Cause: err}
 		}
 		found, err := s.Query(c.Context(), f)
 		if err != nil {

@@ -23,6 +23,7 @@ import (
 	"marple/analysis/setting"
 	"marple/analysis/trace"
 	"marple/analysis/whatif"
+	"marple/cmd/launch"
 )
 
 // diagnose is what the flags of `marple diagnose` say.
@@ -235,17 +236,17 @@ func (d *diagnose) measure(line []string, directory string, settings map[string]
 	variables["out"] = directory
 	for key, value := range variables {
 		s, _ := setting.Lookup(key)
-		command.Env = setVariable(command.Env, s.Variable(), value)
+		command.Env = launch.SetVariable(command.Env, s.Variable(), value)
 	}
 	if !slices.ContainsFunc(line, func(word string) bool { return filepath.Base(word) == "marple" }) {
-		library, err := findLibrary()
+		library, err := launch.Library()
 		if err != nil {
 			return err
 		}
 		if others := os.Getenv("LD_PRELOAD"); others != "" {
 			library += ":" + others
 		}
-		command.Env = setVariable(command.Env, "LD_PRELOAD", library)
+		command.Env = launch.SetVariable(command.Env, "LD_PRELOAD", library)
 	}
 	err := command.Run()
 	var exit *exec.ExitError
@@ -268,7 +269,7 @@ func loadFrom(library knowledge.Library, name string) (*knowledge.Knowledge, err
 	if !isFile(name) {
 		k, err := library.Load(name)
 		if err != nil {
-			return nil, usageError{err}
+			return nil, usageError{Cause: err}
 		}
 		return k, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"marple/analysis/words"
+	"marple/cmd/launch"
 )
 
 // check is one line of the doctor's report. The field names are those of --format json.
@@ -37,7 +38,7 @@ core. With PROGRAM, reports what that program would find: its own MPI library, i
 		}}
 	as := format(c, "text", "json")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
-		library, err := findLibrary()
+		library, err := launch.Library()
 		if err != nil {
 			return err
 		}
@@ -85,8 +86,8 @@ func examine(library string, with []string, program string) ([]check, error) {
 	if err != nil {
 		return nil, fmt.Errorf("doctor: %w", err)
 	}
-	if p := look(path, library); p.why != "" {
-		return []check{{"program", false, "program", program + " " + p.why + ": nothing can be preloaded into it; " + p.advice}}, nil
+	if why, advice := launch.Unloadable(path, library); why != "" {
+		return []check{{"program", false, "program", program + " " + why + ": nothing can be preloaded into it; " + advice}}, nil
 	}
 	command := exec.Command(path)
 	command.Env = append(os.Environ(), "LD_PRELOAD="+strings.Join(append([]string{library}, with...), ":"), "MARPLE_DOCTOR=1")

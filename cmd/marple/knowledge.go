@@ -107,7 +107,7 @@ func sourceOf(name string) ([]byte, error) {
 	}
 	data, err := knowledge.Library{}.Source(name)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usageError{Cause: err}
 	}
 	return data, nil
 }

@@ -9,25 +9,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"os/exec"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
+
+	"marple/analysis/knowledge"
+	"marple/cmd/launch"
 )
 
 // version is set by the build.
 var version = "development"
 
-// usageError is a mistake in how the command was called.
-type usageError struct{ error }
+type usageError = launch.UsageError
 
-func usage(format string, arguments ...any) error {
-	return usageError{fmt.Errorf(format, arguments...)}
-}
+var usage = launch.Usage
 
 func root() *cobra.Command {
 	c := &cobra.Command{
@@ -43,14 +39,14 @@ func root() *cobra.Command {
 		SilenceErrors:              true,
 		Args: func(c *cobra.Command, arguments []string) error {
 			if len(arguments) > 0 {
-				return usage("unknown command %q%s; see marple --help", arguments[0], meant(c.SuggestionsFor(arguments[0])))
+				return usage("unknown command %q%s; see marple --help", arguments[0], launch.Meant(c.SuggestionsFor(arguments[0])))
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
+		return usageError{Cause: fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
 	})
 	c.AddCommand(exportCommand())
 	c.AddCommand(execCommand(), reportCommand(), callgraphCommand(), waitsCommand(), whatifCommand(), timelineCommand(), invocationsCommand(), fitCommand(), pruneCommand(), selectCommand(),
@@ -64,6 +60,12 @@ func root() *cobra.Command {
 	return c
 }
 
+func execCommand() *cobra.Command {
+	c := launch.Command(readConfig, func(directory string) error { return knowledge.Library{Directory: directory}.Check() })
+	c.Annotations = endless
+	return c
+}
+
 func main() {
 	c := root()
 	end := withProgress(c)
@@ -72,24 +74,14 @@ func main() {
 	if err == nil {
 		return
 	}
-	if command.Name() != execName || isFirst(localRanks) {
-		fmt.Fprintf(os.Stderr, "marple: %v\n", err)
-	} else {
-		time.Sleep(time.Second) // one on each host says it for all, if the launcher does not end it first because of others
+	if command.Name() == launch.Name {
+		launch.Fail(err)
 	}
-	os.Exit(exitCode(command.Name(), err))
+	fmt.Fprintf(os.Stderr, "marple: %v\n", err)
+	os.Exit(exitCode(err))
 }
 
-// meant offers what was perhaps meant.
-func meant(suggestions []string) string {
-	if len(suggestions) == 0 {
-		return ""
-	}
-	return "; did you mean " + strings.Join(suggestions, " or ") + "?"
-}
-
-// exitCode is that of a command that failed. Of exec it is what shells give where a program cannot be started.
-func exitCode(command string, err error) int {
+func exitCode(err error) int {
 	var wrong usageError
 	var slower regression
 	switch {
@@ -97,12 +89,6 @@ func exitCode(command string, err error) int {
 		return 2
 	case errors.As(err, &slower):
 		return 3
-	case command != execName:
-		return 1
-	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return 127
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC):
-		return 126
 	}
 	return 1
 }

@@ -99,7 +99,7 @@ clang reads the header (apt-get install clang).`,
 		o := proxygen.Options{Header: arguments[0], Flags: arguments[headers:], Clang: *compiler}
 		if *config != "" {
 			if err := readProxyConfig(*config, &o); err != nil {
-				return usageError{err}
+				return usageError{Cause: err}
 			}
 		}
 		o.Ports = append(o.Ports, *ports...)
@@ -135,7 +135,7 @@ clang reads the header (apt-get install clang).`,
 		result, err := proxygen.Generate(ctx, o)
 		var wrong proxygen.UsageError
 		if errors.As(err, &wrong) {
-			return usageError{err}
+			return usageError{Cause: err}
 		} else if err != nil {
 			return err
 		}
@@ -183,7 +183,7 @@ func assembly(ctx context.Context, c *cobra.Command, a proxygen.Assembly, compon
 	files, omitted, err := proxygen.GenerateAssembly(ctx, a)
 	var wrong proxygen.UsageError
 	if errors.As(err, &wrong) {
-		return usageError{err}
+		return usageError{Cause: err}
 	} else if err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
+
+	"marple/cmd/launch"
 )
 
 func versionCommand() *cobra.Command {
@@ -18,7 +20,7 @@ func versionCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(c *cobra.Command, _ []string) error {
-			library, err := findLibrary()
+			library, err := launch.Library()
 			if err != nil {
 				library = err.Error()
 			}

@@ -54,7 +54,7 @@ in the call graph. With --sample the time between calls is known by function.
 		}
 		s, err := q.Scenario(r)
 		if err != nil {
-			return usageError{err}
+			return usageError{Cause: err}
 		}
 		if len(s) == 0 {
 			return usage("whatif: expected a change: --scale, --balance, --network, --remove or --cores")

@@ -172,15 +172,12 @@ static int take(struct dl_phdr_info *info, size_t size, void *data)
 
 void *mrl_adapter_next(const char *function)
 {
-    Dl_info ours, theirs;
-    void *found = dlsym(RTLD_NEXT, function);
-    if (found || !dladdr(&mrl, &ours))
-        return found;
     struct module m;
+    void *found = dlsym(RTLD_NEXT, function);
     for (int i = 0; m.wanted = i, !found && dl_iterate_phdr(take, &m); i++) {
         void *library = dlopen(m.path, RTLD_NOLOAD | RTLD_LAZY);
         found = library ? dlsym(library, function) : NULL;
-        if (found && (!dladdr(found, &theirs) || theirs.dli_fbase == ours.dli_fbase))
+        if (found && mrl_is_ours(found))
             found = NULL;
         if (library)
             dlclose(library);

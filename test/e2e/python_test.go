@@ -150,6 +150,26 @@ func TestPathsOfPython(t *testing.T) {
 	})
 }
 
+// A run of Python's is one of a script or a module.
+func TestNameOfPythonsProgram(t *testing.T) {
+	t.Parallel()
+	openMPI.need(t)
+	if exec.Command(debianPython, "-c", "import mpi4py.MPI").Run() != nil {
+		missing(t, "mpi4py")
+	}
+	directory := filepath.Dir(paths("computing.py"))
+	for name, words := range map[string][]string{
+		"computing.py": {"-u", "-X", "utf8", "-Wignore", filepath.Join(directory, "computing.py"), "0.01"},
+		"computing":    {"-Bm", "computing", "0.01"},
+		"python3":      {"-c", "from mpi4py import MPI"},
+	} {
+		c := command{environment: []string{"PYTHONPATH=" + directory}}
+		r, result := openMPI.measured(t, c, 1, append([]string{debianPython}, words...))
+		require.Zero(t, result.code, result.stderr)
+		require.Equal(t, name, strings.TrimSuffix(r.Program, ".11"))
+	}
+}
+
 // Where a program computes is known by its samples: with Debian's interpreter and a virtual environment of it, in the
 // main thread and in one without MPI.
 func TestSamplesOfPython(t *testing.T) {
@@ -166,17 +186,18 @@ func TestSamplesOfPython(t *testing.T) {
 	for _, python := range []string{debianPython, filepath.Join(environment, "bin", "python3")} {
 		r, result := openMPI.measured(t, command{}, 1, []string{python, source, "0.5"}, "--sample", "200")
 		require.Zero(t, result.code, result.stderr)
-		tree, found := r.Paths(), map[string]uint64{}
+		tree, found, lines := r.Paths(), map[string]uint64{}, map[string]uint64{}
 		for _, root := range r.CallGraph {
 			root.Walk(func(n *run.Node, _ int) bool {
 				if n.OwnCode() && tree.Parent(n).Name == "solve" {
-					require.Contains(t, marks[n.Site]+"computed", "computed")
+					lines[marks[n.Site]] += n.Samples
 					found[marks[tree.Parent(n).Site]] += n.Samples
 				}
 				return true
 			})
 		}
 		t.Logf("%v of %d samples", found, r.Sampling.Samples)
+		assert.Greater(t, 4*lines["computed"], lines[""], "the loop's other line does less")
 		assert.Greater(t, found["main"], uint64(0))
 		assert.Greater(t, found["besides"], uint64(0))
 		assert.Greater(t, 2*(found["main"]+found["besides"]), r.Sampling.Samples, "most are there, at 100 of CPU time in each second")

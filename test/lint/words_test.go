@@ -27,7 +27,7 @@ var worse = []struct{ old, better string }{
 
 // What people read is in the words of the field: the manual, helps, reports, and the sentences of knowledge.
 func TestWords(t *testing.T) {
-	for _, root := range []string{"README.md", "docs", "examples", "cmd/marple", "analysis/report", "analysis/run", "analysis/page", "analysis/setting", "analysis/knowledge/models"} {
+	for _, root := range []string{"README.md", "docs", "examples", "cmd/marple", "cmd/launch", "analysis/report", "analysis/run", "analysis/page", "analysis/setting", "analysis/knowledge/models"} {
 		require.NoError(t, filepath.WalkDir(filepath.Join("../..", root), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err

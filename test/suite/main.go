@@ -186,10 +186,12 @@ const (
 	repeatMost = 5 // tests; where more fail, it is not by chance
 )
 
-// repeated tells whether a test runs whole programs under launchers and frameworks that are not ours, and came to its end:
-// after a panic others have not run.
-func (t *test) repeated() bool {
-	return t.in != "" && !t.race && !slices.ContainsFunc(t.output, func(line string) bool { return strings.HasPrefix(line, "panic: ") }) &&
+// repeated tells whether a test runs whole programs under launchers and frameworks that are not ours, and its package came
+// to its end, which is when testing says so: otherwise other tests have not run.
+func (s *suite) repeated(t *test) bool {
+	return t.in != "" && !t.race && slices.ContainsFunc(s.order, func(p *test) bool {
+		return p.pkg == t.pkg && p.in == "" && p.race == t.race && slices.Contains(p.output, "FAIL\n")
+	}) &&
 		slices.Contains([]string{"marple/test/e2e", "marple/test/survive", "marple/test/neutral", "marple/test/peers"}, t.pkg)
 }
 
@@ -201,7 +203,7 @@ func (s *suite) repeat() {
 			failed = append(failed, t)
 		}
 	}
-	if len(failed) > repeatMost || slices.ContainsFunc(failed, func(t *test) bool { return !t.repeated() }) {
+	if len(failed) > repeatMost || slices.ContainsFunc(failed, func(t *test) bool { return !s.repeated(t) }) {
 		return
 	}
 	for _, t := range failed {

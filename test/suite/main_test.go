@@ -26,6 +26,10 @@ func TestWhatFailsIsTriedAgain(t *testing.T) {
 		{"fails now and then", "test/e2e", `t.Run("a", func(t *testing.T) { often(t) })`, false, []string{"again ", "failed   test/e2e TestIt/a"}},
 		{"by itself", "test/e2e", `once(t)`, true, []string{"unstable test/e2e TestIt: failed once", "2 passed, 0 failed"}},
 		{"another package", "analysis", `once(t)`, false, []string{"failed   analysis TestIt"}},
+		{"ends after it", "test/e2e", `_, err := os.Stat("made"); t.Run("a", once); if err != nil { os.Exit(1) }`, false, []string{"failed   test/e2e"}},
+		{"is killed after it", "test/e2e", `_, err := os.Stat("made"); t.Run("a", once); if err != nil { p, _ := os.FindProcess(os.Getpid()); _ = p.Kill(); select {} }`, false,
+			[]string{"failed   test/e2e"}},
+		{"panics beside it", "test/e2e", `_, err := os.Stat("made"); t.Run("a", once); if err != nil { go func() { panic("no") }(); select {} }`, false, []string{"failed   test/e2e"}},
 		{"panics", "test/e2e", `_, err := os.Stat("made"); once2(); if err != nil { panic("no") }`, false, []string{"failed   test/e2e TestIt"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

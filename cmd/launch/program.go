@@ -1,4 +1,4 @@
-package main
+package launch
 
 import (
 	"bytes"
@@ -84,10 +84,24 @@ func isLinkedWithMPI(file *elf.File) bool {
 	return err == nil && slices.ContainsFunc(libraries, func(name string) bool { return strings.HasPrefix(name, "libmpi") })
 }
 
+// isSelf tells marple, which is the program that starts others, or the one of all commands beside it.
 func isSelf(path string) bool {
-	a, errA := os.Stat(path)
-	b, errB := os.Stat("/proc/self/exe")
-	return errA == nil && errB == nil && os.SameFile(a, b)
+	const self = "/proc/self/exe"
+	places := []string{self}
+	if real, err := os.Readlink(self); err == nil {
+		places = append(places, filepath.Join(filepath.Dir(real), "marple"))
+	}
+	a, err := os.Stat(path)
+	return err == nil && slices.ContainsFunc(places, func(place string) bool {
+		b, err := os.Stat(place)
+		return err == nil && os.SameFile(a, b)
+	})
+}
+
+// Unloadable tells why nothing can be preloaded into a program, and what to do; "" if something can.
+func Unloadable(path, library string) (why, advice string) {
+	p := look(path, library)
+	return p.why, p.advice
 }
 
 // interpreter is what the first line of a script names; empty for what is no script.

@@ -1,30 +1,36 @@
-package main
+// Package launch is marple exec: it replaces this process by a program that loads libmarple.so first of all.
+//
+// Every rank of a job starts with it, so it may use little: the tables of settings and of words. What reads files of
+// settings or of knowledge is handed in.
+package launch
 
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"marple/analysis/knowledge"
 	"marple/analysis/setting"
-	"marple/analysis/store"
 	"marple/analysis/words"
 )
 
-const execName = "exec"
+// Name is the command's.
+const Name = "exec"
 
-func execCommand() *cobra.Command {
+// Command is marple exec. config reads a file of settings, and knowledge checks a directory of models; both only where
+// there is one.
+func Command(config func(path string) (map[string]string, error), knowledge func(directory string) error) *cobra.Command {
 	c := &cobra.Command{
-		Annotations: endless,
-		Use:         execName + " [flags] [--] PROGRAM [ARGUMENTS]",
-		Short:       "Run a program under measurement; put it between mpirun and the program",
+		Use:   Name + " [flags] [--] PROGRAM [ARGUMENTS]",
+		Short: "Run a program under measurement; put it between mpirun and the program",
 		Long: `Runs PROGRAM with Marple preloaded. Use it under any launcher:
 
     mpirun -n 8 marple exec ./app input.dat
@@ -39,7 +45,7 @@ Every flag is also a variable (--keep-raw is MARPLE_KEEP_RAW) and a key of a YAM
 or MARPLE_CONFIG (keep-raw: on). A flag counts more than a variable, a variable more than the file.`,
 		Args: func(_ *cobra.Command, arguments []string) error {
 			if len(arguments) == 0 {
-				return usage("exec: which program? expected: marple exec [flags] [--] PROGRAM [ARGUMENTS]")
+				return Usage("exec: which program? expected: marple exec [flags] [--] PROGRAM [ARGUMENTS]")
 			}
 			return nil
 		},
@@ -49,25 +55,24 @@ or MARPLE_CONFIG (keep-raw: on). A flag counts more than a variable, a variable 
 	for _, s := range setting.Table {
 		values[s.Key] = c.Flags().String(s.Key, s.Preset, s.Doc+expected(s))
 		if len(s.Choices) > 0 {
-			complete(c, s.Key, s.Choices)
+			_ = c.RegisterFlagCompletionFunc(s.Key, cobra.FixedCompletions(s.Choices, cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
 	c.Flags().StringVar(values["params"], "param", "", "") // as marple fit calls it
 	if err := c.Flags().MarkHidden("param"); err != nil {
 		panic(err)
 	}
-	config := c.Flags().String("config", "", "YAML file of settings")
+	file := c.Flags().String("config", "", "YAML file of settings")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
-		file := *config
-		if file == "" {
-			file = os.Getenv("MARPLE_CONFIG")
+		if *file == "" {
+			*file = os.Getenv("MARPLE_CONFIG")
 		}
 		sayMisspelt(os.Environ())
 		set := map[string]string{}
-		if file != "" {
-			fromFile, err := readConfig(file)
+		if *file != "" {
+			fromFile, err := config(*file)
 			if err != nil {
-				return usageError{err}
+				return UsageError{err}
 			}
 			set = fromFile
 		}
@@ -78,7 +83,7 @@ or MARPLE_CONFIG (keep-raw: on). A flag counts more than a variable, a variable 
 			if c.Flags().Changed(s.Key) || s.Key == "params" && c.Flags().Changed("param") {
 				set[s.Key] = *values[s.Key]
 				if err := s.Check(set[s.Key]); err != nil {
-					return usage("--%v", err)
+					return Usage("--%v", err)
 				}
 			}
 		}
@@ -92,8 +97,8 @@ or MARPLE_CONFIG (keep-raw: on). A flag counts more than a variable, a variable 
 			}
 		}
 		if own := set["knowledge"]; own != "" {
-			if err := (knowledge.Library{Directory: own}).Check(); err != nil {
-				return usage("--knowledge: %v", err)
+			if err := knowledge(own); err != nil {
+				return Usage("--knowledge: %v", err)
 			}
 			if path, err := filepath.Abs(own); err == nil {
 				set["knowledge"] = path
@@ -106,7 +111,7 @@ or MARPLE_CONFIG (keep-raw: on). A flag counts more than a variable, a variable 
 
 // variables are those that settings have, and those of the commands.
 func variables() []string {
-	list := []string{"MARPLE_CONFIG", askedVariable, store.Variable}
+	list := []string{"MARPLE_CONFIG", askedVariable, setting.Database}
 	for _, s := range setting.Table {
 		list = append(list, s.Variable())
 	}
@@ -126,7 +131,7 @@ func sayMisspelt(environment []string) {
 			continue
 		}
 		if similar := all.SuggestionsFor(name); len(similar) > 0 {
-			say("%s is no setting of Marple's%s", words.Clean(name), meant(similar))
+			say("%s is no setting of Marple's%s", words.Clean(name), Meant(similar))
 		}
 	}
 }
@@ -147,10 +152,10 @@ func replace(arguments []string, set map[string]string) error {
 	environment := os.Environ()
 	for key, value := range set {
 		s, _ := setting.Lookup(key)
-		environment = setVariable(environment, s.Variable(), value)
+		environment = SetVariable(environment, s.Variable(), value)
 	}
-	environment = setVariable(environment, askedVariable, asks(arguments[0], set["enable"] != "off"))
-	if library, err := findLibrary(); err != nil {
+	environment = SetVariable(environment, askedVariable, asks(arguments[0], set["enable"] != "off"))
+	if library, err := Library(); err != nil {
 		// A job that has waited for its turn is worth more than its measurement.
 		say("%v; %s runs unmeasured", err, arguments[0])
 	} else {
@@ -200,16 +205,17 @@ func kokkosTools(environment []string, library string) []string {
 	if os.Getenv("KOKKOS_TOOLS_LIBS") != "" || os.Getenv("KOKKOS_PROFILE_LIBRARY") != "" || strings.ContainsAny(library, ";:") {
 		return environment
 	}
-	return setVariable(environment, "KOKKOS_TOOLS_LIBS", library)
+	return SetVariable(environment, "KOKKOS_TOOLS_LIBS", library)
 }
 
-func setVariable(environment []string, name, value string) []string {
+// SetVariable returns the environment with a variable set, in a new place of it.
+func SetVariable(environment []string, name, value string) []string {
 	environment = slices.DeleteFunc(environment, func(v string) bool { return strings.HasPrefix(v, name+"=") })
 	return append(environment, name+"="+value)
 }
 
-// findLibrary finds libmarple.so beside this program, or in ../lib where it is installed, by a path that can be preloaded.
-func findLibrary() (string, error) {
+// Library finds libmarple.so beside this program, or in ../lib where it is installed, by a path that can be preloaded.
+func Library() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", fmt.Errorf("cannot tell where marple is installed: %w", err)
@@ -225,4 +231,46 @@ func findLibrary() (string, error) {
 		}
 	}
 	return "", fmt.Errorf("libmarple.so is neither beside %s nor in ../lib", self)
+}
+
+// UsageError is a mistake in how a command was called.
+type UsageError struct{ Cause error }
+
+func (e UsageError) Error() string { return e.Cause.Error() }
+func (e UsageError) Unwrap() error { return e.Cause }
+
+// Usage is a UsageError.
+func Usage(format string, arguments ...any) error {
+	return UsageError{fmt.Errorf(format, arguments...)}
+}
+
+// Meant offers what was perhaps meant.
+func Meant(suggestions []string) string {
+	if len(suggestions) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(suggestions, " or ") + "?"
+}
+
+// Fail ends this process after an error of Command's, with the code that shells give where a program cannot be started.
+func Fail(err error) {
+	if isFirst(localRanks) {
+		fmt.Fprintf(os.Stderr, "marple: %v\n", err)
+	} else {
+		time.Sleep(time.Second) // one on each host says it for all, if the launcher does not end it first because of others
+	}
+	os.Exit(exitCode(err))
+}
+
+func exitCode(err error) int {
+	var wrong UsageError
+	switch {
+	case errors.As(err, &wrong):
+		return 2
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return 127
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC):
+		return 126
+	}
+	return 1
 }

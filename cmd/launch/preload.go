@@ -1,4 +1,4 @@
-package main
+package launch
 
 import (
 	"fmt"
@@ -27,7 +27,7 @@ func preload(environment []string, library string) []string {
 	if !strings.Contains(options, order) {
 		options = strings.TrimPrefix(options+":"+order+"=0", ":")
 	}
-	return setVariable(setVariable(environment, "LD_PRELOAD", libraries), "ASAN_OPTIONS", options)
+	return SetVariable(SetVariable(environment, "LD_PRELOAD", libraries), "ASAN_OPTIONS", options)
 }
 
 // forGlibc is a path of the library that only the loader of the GNU C library can follow, which puts a directory's name
