@@ -167,7 +167,7 @@ func replace(arguments []string, set map[string]string) error {
 			say("%s is a Go program and not linked with MPI: if no report follows, nothing was measured", arguments[0])
 		}
 		if !p.foreign {
-			environment = kokkosTools(preload(environment, library), library)
+			environment = kokkosTools(Preload(environment, library), library)
 		}
 	}
 	err = syscall.Exec(path, arguments, environment)

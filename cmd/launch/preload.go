@@ -13,9 +13,9 @@ import (
 	"marple/analysis/words"
 )
 
-// preload makes the loader load the library first of all: then an MPI call meets it before it meets another
+// Preload makes the loader load the library first of all: then an MPI call meets it before it meets another
 // tool, which passes calls on to the MPI library directly.
-func preload(environment []string, library string) []string {
+func Preload(environment []string, library string) []string {
 	libraries := forGlibc(library)
 	if others := os.Getenv("LD_PRELOAD"); others != "" {
 		libraries += ":" + others

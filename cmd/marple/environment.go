@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"marple/analysis/setting"
+	"marple/cmd/launch"
 )
 
 // siteConfig is where a site's settings are if nobody says otherwise.
@@ -41,7 +42,7 @@ file.
 		}
 		set, err := readConfig(file)
 		if err != nil {
-			return usageError{err}
+			return usage("%w", err)
 		}
 		if v, ok := os.LookupEnv("MARPLE_ENABLE"); ok {
 			set["enable"] = v
@@ -49,11 +50,11 @@ file.
 		if set["enable"] == "off" {
 			return nil
 		}
-		library, err := findLibrary()
+		library, err := launch.Library()
 		if err != nil {
 			return err
 		}
-		lines := preload(nil, library)
+		lines := launch.Preload(nil, library)
 		for _, s := range setting.Table {
 			if value, ok := set[s.Key]; ok {
 				if _, there := os.LookupEnv(s.Variable()); !there {

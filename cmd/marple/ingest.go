@@ -50,7 +50,7 @@ reached is tried again.
 		i := &ingester{spool: arguments[0], out: c, said: map[string]bool{}, users: map[uint32]string{}}
 		var err error
 		if i.keep, err = parseKeep(*keep); err != nil {
-			return usageError{err}
+			return usage("%w", err)
 		}
 		if *every < time.Second {
 			return usage("--every: %v: expected a second at least", *every)
