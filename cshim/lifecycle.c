@@ -5,6 +5,7 @@
 #include "core.h"
 #include "counter.h"
 #include "include/marple.h"
+#include "ours.h"
 #include "sample.h"
 #include "shim.h"
 
@@ -95,13 +96,6 @@ static void identify(struct mrl_header *h)
     cpu_set_t cpus;
     if (sched_getaffinity(0, sizeof cpus, &cpus) == 0)
         memcpy(h->cpus, &cpus, sizeof h->cpus < sizeof cpus ? sizeof h->cpus : sizeof cpus);
-}
-
-/* Between the marks that linkers set at both ends of an object. dladdr would compare the address with every symbol. */
-bool mrl_is_ours(const void *address)
-{
-    extern const char __ehdr_start[], _end[] __attribute__((visibility("hidden")));
-    return (uintptr_t)address - (uintptr_t)__ehdr_start < (uintptr_t)_end - (uintptr_t)__ehdr_start;
 }
 
 /* A file installed with this library, by its path from there. */

@@ -193,7 +193,6 @@ void mrl_families(const char *declaration);
 
 /* lifecycle.c, in the order of calling */
 void mrl_program_name(char *out, size_t size);
-bool mrl_is_ours(const void *address);
 bool mrl_beside(const char *relative, char *path, size_t size);
 void *mrl_original(void);
 struct mrl_transport;

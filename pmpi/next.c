@@ -1,5 +1,5 @@
 #include "next.h"
-#include "shim.h"
+#include "ours.h"
 
 #include <dlfcn.h>
 #include <link.h>

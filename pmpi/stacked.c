@@ -7,6 +7,7 @@
  */
 #include "stacked.h"
 #include "calls.h"
+#include "ours.h"
 #include "tau.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
 #include "adapter.h"
+#include "ours.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -184,15 +184,15 @@ import sys, types
 made = types.ModuleType("spack.package")
 class MakefilePackage: pass
 made.MakefilePackage = MakefilePackage
-for name in ("license", "version", "depends_on"):
+for name in ("license", "version", "variant", "depends_on"):
     setattr(made, name, lambda *a, **k: None)
-made.__all__ = ["MakefilePackage", "license", "version", "depends_on"]
+made.__all__ = ["MakefilePackage", "license", "version", "variant", "depends_on"]
 sys.modules["spack"] = types.ModuleType("spack")
 sys.modules["spack.package"] = made
 scope = {}
 exec(open("../../cmd/install/package.py").read(), scope)
 recipe = scope["Marple"]()
-recipe.prefix, recipe.spec = "/opt/spack/marple", types.SimpleNamespace(version="main")
+recipe.prefix, recipe.spec = "/opt/spack/marple", types.SimpleNamespace(version="main", satisfies=lambda spec: spec == "+otf2")
 import subprocess
 subprocess.run(["make", "-C", "../..", "-n", *recipe.build_targets, *recipe.install_targets], check=True, stdout=subprocess.DEVNULL)
 END`)
