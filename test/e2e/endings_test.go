@@ -156,8 +156,8 @@ func TestEndings(t *testing.T) {
 					report, err := os.ReadFile(filepath.Join(directory, run.ReportFile))
 					require.NoError(t, err)
 					if end.reports { // what stays is explained
-						_, err := os.Stat(filepath.Join(directory, run.RawDir))
-						assert.Equal(t, err == nil, strings.Contains(strings.Join(strings.Fields(string(report)), " "), "all records stay in raw/"), string(report))
+						left, err := os.ReadDir(filepath.Join(directory, run.RawDir))
+						assert.Equal(t, err == nil, strings.Contains(strings.Join(strings.Fields(string(report)), " "), "all records stay in raw/"), "left are %v; %s", left, report)
 					}
 					beginsWith(t, mpi, who, end.ended, string(report))
 					if end.how == "MPI_Abort" && who == "one" {
