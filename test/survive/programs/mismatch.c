@@ -31,5 +31,5 @@ int main(int argc, char **argv)
             t->made[MRL_OP_SEND] += 3;
     }
     MPI_Finalize();
-    return 3;
+    return rank == 0 ? 3 : 0; // MPICH's launcher ends the other ranks at the first that is not 0
 }
