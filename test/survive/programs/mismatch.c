@@ -31,5 +31,5 @@ int main(int argc, char **argv)
             t->made[MRL_OP_SEND] += 3;
     }
     MPI_Finalize();
-    return rank == 0 ? 3 : 0; // MPICH's launcher ends the other ranks at the first that is not 0
+    return 0; // at any other code MPICH's launcher loses what a rank has said last
 }
