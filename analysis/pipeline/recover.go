@@ -113,9 +113,7 @@ func Recover(directory files.Directory, wait time.Duration, library knowledge.Li
 		}
 		seen[p.Header().Rank] = file
 		level = append(level, profile.FromProcess(p, left.Logs))
-		if err := logs.Add(p, left.Logs); err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", file, err))
-		}
+		logs.Add(file, p, left.Logs)
 		if left.Invocations != nil {
 			sources = append(sources, left.Invocations)
 		}

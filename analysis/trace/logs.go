@@ -60,39 +60,44 @@ func Ranks(directory string) ([]Rank, error) {
 	return list, nil
 }
 
-// mostLogs is how many bytes of logs are replayed, of all ranks together: an event takes 6 of them, and 100 then.
-const mostLogs = 64 << 20
+const (
+	// mostMoments is how many bytes of logs are replayed in full, of all ranks together: an event takes 6 of them, and 100 then.
+	mostMoments = 64 << 20
+	// mostOpen processes stay in memory, of a few MiB each; others are read again when their logs are.
+	mostOpen = 32
+)
 
 // Logs are what ranks have logged that did not get to replay it.
 type Logs struct {
 	ranks []*waitstate.Rank
-	bytes uint64
+	files []string // likewise by rank
+	open  int
 }
 
-// Add takes a rank's logs, as long as there is room.
-func (l *Logs) Add(p *record.Process, logs map[int]waitstate.Log) error {
-	for _, log := range logs {
-		l.bytes += log.Bytes()
+// Add takes the logs of the rank whose record file this is.
+func (l *Logs) Add(file string, p *record.Process, logs map[int]waitstate.Log) {
+	if len(logs) == 0 || p.Header().Ranks > 1<<20 {
+		return
 	}
-	if l.bytes > mostLogs || len(logs) == 0 || p.Header().Ranks > 1<<20 {
-		return nil
-	}
-	rank, err := waitstate.FromProcess(p, logs)
-	if err != nil {
-		return err
+	open := func() (*record.Process, map[int]waitstate.Log, error) { return p, logs, nil }
+	if l.open++; l.open > mostOpen {
+		open = func() (*record.Process, map[int]waitstate.Log, error) {
+			p, left, err := Read(file)
+			if p != nil { // what of it could be read was counted in the first time
+				err = nil
+			}
+			return p, left.Logs, err
+		}
 	}
 	for len(l.ranks) < int(p.Header().Ranks) {
-		l.ranks = append(l.ranks, nil)
+		l.ranks, l.files = append(l.ranks, nil), append(l.files, "")
 	}
-	l.ranks[p.Header().Rank] = rank
-	return nil
+	l.files[p.Header().Rank] = file
+	l.ranks[p.Header().Rank] = waitstate.Later(p, logs, open)
 }
 
 // Replay finds the wait states up to where the ranks had got.
 func (l *Logs) Replay(p *profile.Profile) error {
-	if l.bytes > mostLogs {
-		return fmt.Errorf("wait states are not known: the ranks have left %d MB of logs, and %d MB can be replayed", l.bytes>>20, mostLogs>>20)
-	}
 	if len(l.ranks) < 2 {
 		return nil
 	}
@@ -101,7 +106,12 @@ func (l *Logs) Replay(p *profile.Profile) error {
 		return fmt.Errorf("wait states are not known: %w", err)
 	}
 	p.Waits = waits
-	return nil
+	for i, rank := range l.ranks {
+		if problem := rank.Unread(); problem != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", l.files[i], problem))
+		}
+	}
+	return err
 }
 
 // Moments replays the logs that a run has kept: what each rank did, and when it waited or was on the critical path. There
@@ -111,22 +121,34 @@ func Moments(directory string) ([]*waitstate.Rank, []waitstate.Moments, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	logs := &Logs{}
+	var ranks []*waitstate.Rank
+	bytes := uint64(0)
 	for _, l := range list {
 		p, left, err := Read(l.file)
+		var rank *waitstate.Rank
 		if err == nil {
-			err = logs.Add(p, left.Logs)
+			for _, log := range left.Logs {
+				bytes += log.Bytes()
+			}
+			if bytes > mostMoments || p.Header().Ranks > 1<<20 {
+				return nil, nil, nil
+			}
+			rank, err = waitstate.FromProcess(p, left.Logs)
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", l.file, err)
 		}
+		for len(ranks) < int(p.Header().Ranks) {
+			ranks = append(ranks, nil)
+		}
+		ranks[p.Header().Rank] = rank
 	}
-	if logs.bytes > mostLogs || len(logs.ranks) < 2 || slices.Contains(logs.ranks, nil) {
+	if len(ranks) < 2 || slices.Contains(ranks, nil) {
 		return nil, nil, nil
 	}
-	moments, err := waitstate.FindMoments(logs.ranks)
+	moments, err := waitstate.FindMoments(ranks)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", directory, err)
 	}
-	return logs.ranks, moments, nil
+	return ranks, moments, nil
 }

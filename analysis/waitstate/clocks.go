@@ -86,7 +86,7 @@ func (x *replay) align(table *Table) error {
 	o.offset(s.last)
 	own := extent{begin: x.r.Begin, end: x.r.End, host: s.host}
 	if x.r.unread != nil {
-		own = x.r.unread.extent()
+		own = x.r.unread.extent
 	}
 	o.extent(own)
 	all, err := collect(x.t, packet{uint32(x.rank), 0, o})
@@ -114,7 +114,12 @@ func (x *replay) align(table *Table) error {
 			of[i] = clocks[slices.IndexFunc(clocks, func(c Clock) bool { return c.Host == sights[i].host })]
 			extents[i].begin, extents[i].end = of[i].Common(extents[i].begin), of[i].Common(extents[i].end)
 		}
-		v, span := planned(extents)
+		v, span := planned(extents, x.within)
+		// What the program of all ranks takes is bounded too.
+		less, whole := planned(extents, limits{all: max(x.within.program, uint64(LeastWaits*len(all)))})
+		if v != nil && less != nil && v.length() <= less.length() {
+			less, whole = nil, 0
+		}
 		for i, p := range all {
 			answer := out{}
 			answer.signed(of[i].Ns)
@@ -122,6 +127,8 @@ func (x *replay) align(table *Table) error {
 			answer.signed(of[i].Drift)
 			answer.number(uint64(span))
 			answer.view(v)
+			answer.number(uint64(whole))
+			answer.view(less)
 			answers = append(answers, packet{0, p.from, answer})
 		}
 	}
@@ -132,14 +139,16 @@ func (x *replay) align(table *Table) error {
 		i := in{data: p.data}
 		c := Clock{Ns: i.signed(), At: i.signed(), Drift: i.signed()}
 		span, v := i.number(), i.view()
+		x.whole, x.less = int64(i.number()), i.view()
 		if i.bad {
 			return errDamaged
 		}
 		if v != nil {
-			x.looked, x.span = uint64(v.length()), span
+			x.shows, x.looked, x.span = v, uint64(v.length()), span
 		}
 		if x.r.unread != nil {
-			x.r = x.r.unread.read(c, v)
+			x.left, x.clock = x.r.unread, c
+			x.r = x.left.read(c, v)
 			x.found = make([]uint32, len(x.r.Calls))
 			continue
 		}

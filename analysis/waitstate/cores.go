@@ -32,14 +32,14 @@ type CoredCall struct {
 const CoresShort = 0.1
 
 // cored gives this rank's calls as they would have been if every rank had had a core; nil where that adds nothing, or
-// cannot be known: where logs have ended or are longer than rank 0 can take, or several threads call MPI.
+// cannot be known: where logs have ended, or several threads call MPI.
 func (x *replay) cored(p *Program) (*Rank, error) {
 	r := x.r
 	missed, known := int64(0), int64(1)
 	for i := range r.Calls {
 		missed += r.Calls[i].OffCore + r.Calls[i].Coreless
 	}
-	if r.Lost.Ended > 0 || x.more || r.Main < len(r.Calls) || r.Main == 0 {
+	if r.Lost.Ended > 0 || r.Main < len(r.Calls) || r.Main == 0 {
 		known = 0
 	}
 	sums, err := agree(x.t, []int64{missed, r.End - r.Begin, known}, sum)

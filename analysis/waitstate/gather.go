@@ -9,34 +9,58 @@ import (
 // Find is what a process does at the end: it replays its logs together with all other ranks. Rank 0 gets what all
 // have found, also where an error has ended the second replay, with cores.
 func Find(p *record.Process, logs map[int]Log, t Transport) (Table, error) {
-	return find(&Rank{Sight: sightOf(p.Header()), unread: &unread{p, logs}}, t)
+	return find(ofProcess(p, logs), t, atTheEnd)
 }
 
-// unread is what a rank has logged. How much of it is read is known when all ranks have said how much there is.
-type unread struct {
-	p    *record.Process
-	logs map[int]Log
+func ofProcess(p *record.Process, logs map[int]Log) *Rank {
+	return Later(p, logs, func() (*record.Process, map[int]Log, error) { return p, logs, nil })
 }
 
-func (u *unread) extent() extent {
-	e := extentOf(u.p, Clock{})
-	for _, log := range u.logs {
-		e.events += log.Events()
+// Later is a rank whose logs are read when all ranks have said how much there is, as much of them as is replayed. open gives the
+// process and its logs again, perhaps more than once; they are not kept.
+func Later(p *record.Process, logs map[int]Log, open func() (*record.Process, map[int]Log, error)) *Rank {
+	u := &unread{sight: sightOf(p.Header()), extent: extentOf(p, Clock{}), open: open}
+	for _, log := range logs {
+		u.extent.events += log.Events()
 	}
-	return e
+	return &Rank{Sight: u.sight, unread: u}
+}
+
+type unread struct {
+	sight  sight
+	extent extent
+	open   func() (*record.Process, map[int]Log, error)
+	err    error         // of the logs
+	turn   chan struct{} // so many ranks of this process read at once; nil: there are no others
 }
 
 func (u *unread) read(common Clock, v view) *Rank {
-	r, err := read(u.p, u.logs, common, v)
-	if err != nil { // the others count on this rank
-		r = &Rank{Sight: sightOf(u.p.Header()), Lost: Lost{Ended: 1}}
+	if u.turn != nil {
+		u.turn <- struct{}{}
+		defer func() { <-u.turn }()
 	}
-	return r
+	p, logs, err := u.open()
+	if err == nil {
+		var r *Rank
+		if r, err = read(p, logs, common, v); err == nil {
+			return r
+		}
+	}
+	u.err = err
+	return &Rank{Sight: u.sight, Lost: Lost{Ended: 1}} // the others count on this rank
 }
 
-func find(r *Rank, t Transport) (Table, error) {
+// Unread says why a rank's logs could not be read, which were to be read Later.
+func (r *Rank) Unread() error {
+	if r.unread == nil {
+		return nil
+	}
+	return r.unread.err
+}
+
+func find(r *Rank, t Transport, within limits) (Table, error) {
 	top := stat.Top(t.Ranks())
-	x, own, err := replayed(r, t)
+	x, own, err := replayed(r, t, within)
 	if err != nil {
 		return Table{}, err
 	}
@@ -48,13 +72,15 @@ func find(r *Rank, t Transport) (Table, error) {
 		all.Looked, all.Span = x.looked, x.span
 	}
 	all.scale(x.looked, x.span)
-	cored, err := x.withCores(all.Program)
+	y := x.brief
+	enlarge(y.looked, y.span, &all.Ideal, &all.Replayed)
+	cored, err := y.withCores(all.Program)
 	if err != nil || cored == nil {
 		return all, err
 	}
 	second, err := gather(t, Table{Cored: cored}, top)
 	all.Cored = second.Cored
-	(&Table{Cored: all.Cored}).scale(x.looked, x.span)
+	(&Table{Cored: all.Cored}).scale(y.looked, y.span)
 	return all, err
 }
 

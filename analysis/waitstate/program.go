@@ -2,14 +2,16 @@ package waitstate
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"slices"
 
 	"marple/analysis/callgraph"
 )
 
-// MostItems of all ranks together go to rank 0 to be replayed under scenarios: calls, of 90 bytes each with what they
-// wait for, and while a scenario is replayed 32 more.
+// MostItems of all ranks together go to rank 0 to be replayed under scenarios, or LeastWaits of each rank: calls, of 90 bytes each
+// with what they wait for, and while a scenario is replayed 32 more. Where there are more events, stretches of the run are taken
+// that hold so many, evenly over it.
 const MostItems = 1 << 20
 
 // Program is what all ranks did, as rank 0 has it to replay it under a Scenario: their calls, what they did between them,
@@ -17,12 +19,13 @@ const MostItems = 1 << 20
 type Program struct {
 	Lanes []Lane
 	Meets []Meet
-	// Cut tells that ranks made more calls than there is room for: all are followed up to the same moment.
-	Cut bool
 	// Span is the time that is replayed, ns, from the first rank's beginning.
 	Span int64
 	// Looked is what of the run's Whole time was looked at, evenly over it, where it was thinned; 0 where it was not.
 	Looked, Whole int64
+	// Stretches are when those parts of the run begin that were looked at, ns after the first rank's beginning as it is replayed;
+	// none where all was.
+	Stretches []int64
 	// Threads tells that further threads called MPI, which are not in this.
 	Threads bool
 
@@ -84,36 +87,38 @@ type meetingID struct {
 type dependence struct {
 	call, theirs uint32
 	by           int32
-	entered      int64 // when theirs was
 	bytes        uint64
 	pattern      Pattern
 }
 
 func (x *replay) depend(call uint32, by int32, h *half, bytes uint64, p Pattern) {
 	if call != NotDone && int(call) < x.r.Main && h.main {
-		x.depends = append(x.depends, dependence{call, h.at, by, h.start, bytes, p})
+		x.depends = append(x.depends, dependence{call, h.at, by, bytes, p})
 	}
 }
 
-// program gathers what all ranks did at rank 0; it is nil on others.
+// program gathers what all ranks did at rank 0; it is nil on others, and where calls are not spread so evenly over the run that
+// about as many lie in its stretches as there is room for.
 func (x *replay) program() (*Program, error) {
 	r := x.r
-	most := max(LeastWaits, MostItems/x.t.Ranks())
-	until := int64(math.MaxInt64)
-	if r.Main > most {
-		until = r.Calls[most].Start
+	begin, end := r.Begin, r.End
+	if r.Main == 0 && end <= begin { // there is nothing of this rank
+		begin, end = math.MaxInt64, -math.MaxInt64
 	}
-	extent, err := agree(x.t, []int64{r.Begin, -r.End, until, int64(r.Main - len(r.Calls))}, least)
+	extent, err := agree(x.t, []int64{begin, -end, int64(r.Main - len(r.Calls))}, least)
 	if err != nil {
 		return nil, err
 	}
-	begin := extent[0]
-	until, x.begin, x.more = extent[2], begin, extent[2] < math.MaxInt64
-	all, err := collect(x.t, packet{uint32(x.rank), 0, x.lane(begin, until)})
+	calls, err := agree(x.t, []int64{int64(r.Main)}, sum)
+	if err != nil || calls[0] > 4*int64(max(MostItems, LeastWaits*x.t.Ranks())) || extent[0] == math.MaxInt64 {
+		return nil, err
+	}
+	x.begin = extent[0]
+	all, err := collect(x.t, packet{uint32(x.rank), 0, x.lane(x.begin)})
 	if err != nil || x.rank != 0 {
 		return nil, err
 	}
-	p := &Program{Cut: x.more, Span: max(min(until, -extent[1])-begin, 0), Looked: int64(x.looked), Whole: int64(x.span), Threads: extent[3] < 0, told: make([][]byte, x.t.Ranks())}
+	p := &Program{Stretches: x.stretches(), Span: max(-extent[1]-x.begin, 0), Looked: int64(x.looked), Whole: int64(x.span), Threads: extent[2] < 0, told: make([][]byte, x.t.Ranks())}
 	for _, one := range all {
 		if int(one.from) >= len(p.told) {
 			return nil, errDamaged
@@ -123,38 +128,44 @@ func (x *replay) program() (*Program, error) {
 	return p, p.read()
 }
 
-// lane encodes this rank's calls that begin before a moment.
-func (x *replay) lane(begin, until int64) out {
+func (x *replay) stretches() (list []int64) {
+	for _, s := range x.shows {
+		list = append(list, s.at-x.begin)
+	}
+	return list
+}
+
+// lane encodes this rank's calls.
+func (x *replay) lane(begin int64) out {
 	r := x.r
-	calls, _ := slices.BinarySearchFunc(r.Calls[:r.Main], until, func(c Call, t int64) int { return cmp.Compare(c.Start, t) })
+	calls, first := r.Main, max(r.Begin, begin)
 	o := out{}
-	o.signed(r.Begin - begin)
+	o.signed(first - begin)
 	o.number(uint64(len(r.Paths)))
 	for _, id := range r.Paths {
 		o.word(uint64(id))
 	}
 	o.number(uint64(calls))
-	last := r.Begin
+	last := first
 	for i := range r.Calls[:calls] {
 		c := &r.Calls[i]
-		end := min(c.End, until)
 		o.number(uint64(c.Path)<<1 | bit(c.Stays))
 		o.number(uint64(c.Gap)<<1 | bit(c.OffCore|c.Coreless != 0))
 		o.signed(c.Start - last)
-		o.signed(end - c.Start)
+		o.signed(c.End - c.Start)
 		if c.OffCore|c.Coreless != 0 {
 			o.signed(c.OffCore)
 			o.signed(c.Coreless)
 		}
-		last = end
+		last = c.End
 	}
-	o.signed(max(min(until, r.End), last) - last)
+	o.signed(max(r.End, last) - last)
 	// Of several messages from one rank the one that was sent last decides.
 	slices.SortFunc(x.depends, func(a, b dependence) int {
 		return cmp.Or(cmp.Compare(a.call, b.call), cmp.Compare(a.by, b.by), cmp.Compare(b.theirs, a.theirs))
 	})
 	depends := slices.CompactFunc(x.depends, func(a, b dependence) bool { return a.call == b.call && a.by == b.by })
-	depends = slices.DeleteFunc(depends, func(d dependence) bool { return int(d.call) >= calls || d.entered >= until })
+	depends = slices.DeleteFunc(depends, func(d dependence) bool { return int(d.call) >= calls })
 	o.number(uint64(len(depends)))
 	call := uint32(0)
 	for _, d := range depends {
@@ -303,14 +314,21 @@ func (p *Program) prepare() error {
 	return nil
 }
 
+// programFormat of what Encode gives. Before, it was 0, without Stretches; or 1, of the beginning of a run alone.
+const programFormat = 2
+
 // Encode gives the program as bytes: what each rank has told.
 func (p *Program) Encode() []byte {
 	o := out{}
-	o.flag(p.Cut)
+	o.number(programFormat)
 	o.flag(p.Threads)
 	o.signed(p.Span)
 	o.signed(p.Looked)
 	o.signed(p.Whole)
+	o.number(uint64(len(p.Stretches)))
+	for _, at := range p.Stretches {
+		o.signed(at)
+	}
 	o.number(uint64(len(p.told)))
 	for _, data := range p.told {
 		o.number(uint64(len(data)))
@@ -322,12 +340,21 @@ func (p *Program) Encode() []byte {
 // DecodeProgram is the inverse of Encode. Damaged data gives an error and never more memory than a constant times its length.
 func DecodeProgram(data []byte) (*Program, error) {
 	i := in{data: data}
-	p := &Program{Cut: i.flag(), Threads: i.flag(), Span: i.signed(), Looked: i.signed(), Whole: i.signed()}
+	format := i.number()
+	p := &Program{Threads: i.flag(), Span: i.signed(), Looked: i.signed(), Whole: i.signed()}
+	if format == programFormat {
+		for n := i.count(); n > 0; n-- {
+			p.Stretches = append(p.Stretches, i.signed())
+		}
+	}
 	for n := i.count(); n > 0; n-- {
 		p.told = append(p.told, i.bytes())
 	}
 	if i.bad || len(i.data) > 0 {
 		return nil, errDamaged
+	}
+	if format == 1 {
+		return nil, errors.New("it is of the run's beginning only, as an earlier Marple left it; measure again")
 	}
 	return p, p.read()
 }

@@ -16,9 +16,9 @@ import (
 // It takes about 100 bytes of memory for each logged event, and for each communicator 2 MiB; twice that where cores were
 // short.
 func Replay(r *Rank, t Transport) (Table, error) {
-	x, table, err := replayed(r, t)
+	x, table, err := replayed(r, t, limits{program: MostItems})
 	if err == nil {
-		table.Cored, err = x.withCores(table.Program)
+		table.Cored, err = x.brief.withCores(table.Program)
 	}
 	return table, err
 }
@@ -41,8 +41,9 @@ func newReplay(r *Rank, t Transport) *replay {
 	return &replay{r: r, t: t, rank: int32(t.Rank()), found: make([]uint32, len(r.Calls)), steps: map[int32][]step{}, together: map[uint64]*common{}}
 }
 
-func replayed(r *Rank, t Transport) (*replay, Table, error) {
+func replayed(r *Rank, t Transport, within limits) (*replay, Table, error) {
 	x := newReplay(r, t)
+	x.within = within
 	var clocks Table
 	if err := x.align(&clocks); err != nil {
 		return x, Table{}, err
@@ -54,13 +55,7 @@ func replayed(r *Rank, t Transport) (*replay, Table, error) {
 
 // find finds the waits, once all ranks' times are on one clock.
 func (x *replay) find() (Table, error) {
-	if err := x.meet(); err != nil {
-		return Table{}, err
-	}
-	if err := x.messages(); err != nil {
-		return Table{}, err
-	}
-	if err := x.collectives(); err != nil {
+	if err := x.match(); err != nil {
 		return Table{}, err
 	}
 	waits := x.waits()
@@ -69,12 +64,36 @@ func (x *replay) find() (Table, error) {
 	if err := x.explain(waits, &table); err != nil {
 		return table, err
 	}
+	table.Lost = x.r.Lost
 	var err error
-	if table.Program, err = x.program(); table.Program != nil {
+	if x.brief, err = x.briefly(); err != nil {
+		return table, err
+	}
+	if table.Program, err = x.brief.program(); table.Program != nil {
 		table.Ideal, table.Replayed = uint64(table.Program.Under(IdealNetwork()).Length), uint64(table.Program.Span)
 	}
-	table.Lost = x.r.Lost
 	return table, err
+}
+
+// match finds what calls depended on.
+func (x *replay) match() error {
+	if err := x.meet(); err != nil {
+		return err
+	}
+	if err := x.messages(); err != nil {
+		return err
+	}
+	return x.collectives()
+}
+
+// briefly looks at no more of the run than rank 0 can replay under scenarios.
+func (x *replay) briefly() (*replay, error) {
+	if x.less == nil || x.left == nil {
+		return x, nil
+	}
+	y := newReplay(x.left.read(x.clock, x.less), x.t)
+	y.shows, y.looked, y.span = x.less, uint64(x.less.length()), uint64(x.whole)
+	return y, y.match()
 }
 
 type replay struct {
@@ -84,9 +103,16 @@ type replay struct {
 	found []uint32 // by call: index+1 of what it waited for longest
 	needs []waited
 
+	within limits
+	left   *unread // that was read
+	clock  Clock   // of its host
+	less   view    // of the run, for brief; nil: no less than this
+	whole  int64   // time that it is of
+	brief  *replay // of so much of the run that rank 0 can take all ranks' Program; this one where that is all
+
 	depends  []dependence
-	more     bool   // calls than rank 0 can take
 	begin    int64  // of the first rank
+	shows    view   // what of the run this is of; nil: all
 	looked   uint64 // see Table
 	span     uint64
 	asked    []asked            // receives that were matched
@@ -302,7 +328,7 @@ func (x *replay) messages() error {
 		if i.bad {
 			return errDamaged
 		}
-		x.match(p, mine, theirSends, theirReceives)
+		x.pair(p, mine, theirSends, theirReceives)
 	}
 	x.wrongOrder()
 	return nil
@@ -426,7 +452,7 @@ func decode(i *in) map[envelope][]half {
 }
 
 // match brings the halves of messages with one partner together.
-func (x *replay) match(p int32, mine [2][]int32, theirSends, theirReceives map[envelope][]half) {
+func (x *replay) pair(p int32, mine [2][]int32, theirSends, theirReceives map[envelope][]half) {
 	r := x.r
 	keys, own := streams(r.Sends, mine[0])
 	for _, e := range keys {

@@ -31,7 +31,8 @@ const (
 	// Scale multiplies times: of all paths those between calls.
 	Scale What = iota
 	// Balance gives each rank the mean of all that are on these paths between their calls: that of the k-th time where all
-	// are there as often, else of all their time there. Of all paths, each is balanced by itself.
+	// are there as often, else of all their time there; in each stretch of the run that was looked at. Of all paths, each is balanced
+	// by itself.
 	Balance
 	// Cores leaves out the time for which ranks had none, and lets all begin at once. No call takes longer beside waiting
 	// than the quickest tenth on its path, of the rank in the middle.
@@ -250,13 +251,23 @@ func scaled(ns int64, f float64) int64 {
 
 // balance makes ranks do equally much: on the paths that it is about together, else on each path.
 func (x *player) balance(c *Change) {
-	groups := map[callgraph.ID][][]uint32{} // by path, and by rank: the calls before which it is there
+	type part struct {
+		path    callgraph.ID
+		stretch int
+	}
+	groups := map[part][][]uint32{} // and by rank: the calls before which it is there
 	for rank := range x.lanes {
 		l := &x.p.Lanes[rank]
 		if !c.holds(rank) {
 			continue
 		}
+		t, stretch := l.Begin, 0
 		for k := range l.Calls {
+			t += l.Calls[k].Gap
+			for stretch < len(x.p.Stretches) && x.p.Stretches[stretch] <= t {
+				stretch++
+			}
+			t += l.Calls[k].Took
 			id := l.Paths[l.Calls[k].GapPath]
 			if c.part(id) == 0 {
 				continue
@@ -264,10 +275,11 @@ func (x *player) balance(c *Change) {
 			if c.Paths != nil {
 				id = 0
 			}
-			if groups[id] == nil {
-				groups[id] = make([][]uint32, len(x.lanes))
+			at := part{id, stretch}
+			if groups[at] == nil {
+				groups[at] = make([][]uint32, len(x.lanes))
 			}
-			groups[id][rank] = append(groups[id][rank], uint32(k))
+			groups[at][rank] = append(groups[at][rank], uint32(k))
 		}
 	}
 	for _, ranks := range groups {

@@ -17,9 +17,22 @@ const (
 	// The replay may take a fiftieth of the run, and leastBudget ns in any case. Ranks of a host share its cores.
 	budgetPart  = 50
 	leastBudget = 50_000_000
-	// stretches is how many there are: few, so that what belongs together mostly lies in one.
-	stretches = 32
+	// stretches is how many there are: few, so that what belongs together mostly lies in one; fewer where a rank would have less
+	// than leastStretch events in one.
+	stretches    = 32
+	leastStretch = 64
+	// MostTogether is how many events are replayed of what all ranks of a run have left behind, in one process.
+	MostTogether = 1 << 21
 )
+
+// limits of a replay; 0 is none.
+type limits struct {
+	each, all uint64 // events of a rank, and of all together
+	program   uint64 // of all together in the Program, or LeastWaits of each if that is more
+	inTime    bool   // see budgetPart
+}
+
+var atTheEnd = limits{each: MostReplayed, program: MostItems, inTime: true}
 
 // stretch is a part of the run, on the clock that all ranks share. Behind one another, with seam between them, they make the
 // run that is replayed; at is where this one begins in it.
@@ -80,16 +93,20 @@ type extent struct {
 	cpus       [16]uint64 // that it may use
 }
 
-// planned says what of a run is replayed, and how long the run is.
-func planned(all []extent) (v view, span int64) {
-	begin, end, most := all[0].begin, all[0].end, uint64(0)
+// planned says what of a run is replayed, and how long the run is. Ranks of which there is nothing have no say.
+func planned(all []extent, within limits) (v view, span int64) {
+	all = slices.DeleteFunc(slices.Clone(all), func(e extent) bool { return e.events == 0 && e.end <= e.begin })
+	if len(all) == 0 {
+		return nil, 0
+	}
+	begin, end, most, events := all[0].begin, all[0].end, uint64(0), uint64(0)
 	type node struct {
 		events uint64
 		cpus   [16]uint64
 	}
 	nodes := map[uint64]*node{}
 	for _, e := range all {
-		begin, end, most = min(begin, e.begin), max(end, e.end), max(most, e.events)
+		begin, end, most, events = min(begin, e.begin), max(end, e.end), max(most, e.events), events+e.events
 		if nodes[e.host] == nil {
 			nodes[e.host] = &node{}
 		}
@@ -99,16 +116,26 @@ func planned(all []extent) (v view, span int64) {
 			n.cpus[i] |= e.cpus[i]
 		}
 	}
-	part := min(1, MostReplayed/float64(max(most, 1)))
+	part := 1.
+	if within.each > 0 {
+		part = min(part, float64(within.each)/float64(max(most, 1)))
+	}
+	if within.all > 0 {
+		part = min(part, float64(within.all)/float64(max(events, 1)))
+	}
 	budget := float64(max((end-begin)/budgetPart, leastBudget))
 	for _, n := range nodes {
+		if !within.inTime {
+			break
+		}
 		cores := 0
 		for _, word := range n.cpus {
 			cores += bits.OnesCount64(word)
 		}
 		part = min(part, budget*float64(max(cores, 1))/(eventCost*float64(max(n.events, 1))))
 	}
-	period := (end - begin) / stretches
+	pieces := int64(min(max(part*float64(events)/float64(len(all))/leastStretch, 1), stretches))
+	period := (end - begin) / pieces
 	length := int64(part * float64(period))
 	if part >= 1 || length < 1 {
 		return nil, 0
@@ -116,7 +143,7 @@ func planned(all []extent) (v view, span int64) {
 	// Each lies somewhere else in its part of the run: what repeats itself in step with them would be seen always or never.
 	const golden = 0.6180339887498949
 	place, at := 0.5, begin
-	for i := range int64(stretches) {
+	for i := range pieces {
 		from := begin + i*period + int64(place*float64(period-length))
 		v = append(v, stretch{from, from + length, at})
 		at += length + seam
@@ -147,23 +174,25 @@ func (i *in) view() (v view) {
 
 // scale makes of what was found in a part of the run what there is in all of it, by and large.
 func (t *Table) scale(part, whole uint64) {
+	enlarge(part, whole, t.quantities()...)
+}
+
+func enlarge(part, whole uint64, list ...*uint64) {
 	if part == 0 || part >= whole {
 		return
 	}
-	up := func(x *uint64) {
+	for _, x := range list {
 		hi, lo := bits.Mul64(*x, whole)
 		if hi >= part {
 			*x = 1<<64 - 1
-			return
+			continue
 		}
 		*x, _ = bits.Div64(hi, lo, part)
 	}
-	for _, x := range t.quantities() {
-		up(x)
-	}
 }
 
-// quantities are all that a run of twice the length has twice of, if it goes on like that.
+// quantities are all that a run of twice the length has twice of, if it goes on like that; but for what is of the Program, of
+// which less may have been looked at.
 func (t *Table) quantities() (list []*uint64) {
 	ranks := func(of []stat.Ranked) {
 		for k := range of {
@@ -171,7 +200,7 @@ func (t *Table) quantities() (list []*uint64) {
 		}
 	}
 	l := &t.Lost
-	list = append(list, &t.Length, &t.Useful, &t.Ideal, &t.Replayed, &l.Unmatched, &l.Ambiguous, &l.Uncovered, &l.Backward, &l.Small, &l.SmallNs)
+	list = append(list, &t.Length, &t.Useful, &l.Unmatched, &l.Ambiguous, &l.Uncovered, &l.Backward, &l.Small, &l.SmallNs)
 	for i := range t.Waits {
 		list = append(list, &t.Waits[i].N, &t.Waits[i].Ns)
 		ranks(t.Waits[i].Ranks)
@@ -196,7 +225,7 @@ func (t *Table) quantities() (list []*uint64) {
 		}
 	}
 	if c := t.Cored; c != nil {
-		list = append(list, &c.Length)
+		list = append(list, &c.Length, &c.Found.Ideal, &c.Found.Replayed)
 		ranks(c.Ranks)
 		for i := range c.Calls {
 			list = append(list, &c.Calls[i].Ns, &c.Calls[i].Was)

@@ -80,7 +80,11 @@ func relay(t testing.TB, steps int) (processes []*record.Process, logs []map[int
 }
 
 // replayLogs finds waits as ranks do at the end of a run.
-func replayLogs(t *testing.T, processes []*record.Process, logs []map[int]Log) (all Table) {
+func replayLogs(t *testing.T, processes []*record.Process, logs []map[int]Log) Table {
+	return replayWithin(t, processes, logs, atTheEnd)
+}
+
+func replayWithin(t *testing.T, processes []*record.Process, logs []map[int]Log, within limits) (all Table) {
 	ranks := len(processes)
 	wires := make([][]chan []byte, ranks)
 	for i := range wires {
@@ -93,7 +97,7 @@ func replayLogs(t *testing.T, processes []*record.Process, logs []map[int]Log) (
 		wait.Add(1)
 		go func() {
 			defer wait.Done()
-			table, err := Find(processes[i], logs[i], link{rank: i, wires: wires})
+			table, err := find(ofProcess(processes[i], logs[i]), link{rank: i, wires: wires}, within)
 			assert.NoError(t, err)
 			if i == 0 {
 				all = table
@@ -144,15 +148,96 @@ func TestThinnedReplay(t *testing.T) {
 	// However long a run is, what is remembered of it is bounded.
 	var extents []extent
 	for i := range processes {
-		extents = append(extents, (&unread{processes[i], logs[i]}).extent())
+		extents = append(extents, Later(processes[i], logs[i], nil).unread.extent)
 	}
-	v, _ := planned(extents)
+	v, _ := planned(extents, atTheEnd)
 	for i := range processes {
 		r, err := read(processes[i], logs[i], Clock{}, v)
 		require.NoError(t, err)
 		require.Less(t, len(r.Calls), 2*MostReplayed)
 		require.Greater(t, len(r.Calls), MostReplayed/8)
 	}
+}
+
+// What rank 0 replays of a run with more calls than it has room for lies evenly over the run: here the first half of it says nothing
+// about the second.
+func TestProgramOfStretches(t *testing.T) {
+	processes, logs := growing(t, 4, 4000)
+	within := limits{program: 1 << 30}
+	want := replayWithin(t, processes, logs, within)
+	within.program = 4000
+	got := replayWithin(t, processes, logs, within)
+	require.Zero(t, want.Program.Looked)
+	require.Less(t, got.Program.Size(), 5000)
+	require.Greater(t, got.Program.Size(), 2000)
+	assert.InEpsilon(t, want.Program.Span, got.Program.Whole, 0.01)
+	assert.InEpsilon(t, float64(got.Program.Whole)/16, got.Program.Looked, 0.1)
+	assert.Zero(t, got.Span, "waits are those of the whole run")
+	assert.Equal(t, want.Waits, got.Waits)
+	assert.InEpsilon(t, want.Replayed, got.Replayed, 0.02)
+	assert.InEpsilon(t, want.Ideal, got.Ideal, 0.02)
+	saved := func(p *Program) float64 {
+		return 1 - float64(p.Under(Scenario{{Kind: Balance}}).Length)/float64(p.Under(nil).Length)
+	}
+	require.Greater(t, saved(want.Program), 0.1)
+	assert.InDelta(t, saved(want.Program), saved(got.Program), 0.02)
+	// And so with a core for each.
+	require.NotNil(t, want.Cored)
+	require.NotNil(t, got.Cored)
+	assert.InEpsilon(t, want.Cored.Length, got.Cored.Length, 0.03)
+	assert.InEpsilon(t, ns(want.Cored.Found, WaitAtNxN), ns(got.Cored.Found, WaitAtNxN), 0.03)
+}
+
+// growing has all ranks compute, pass something on in a ring and meet, in each step. Rank 1 computes longer and longer from the half
+// of the run on. All have no core for a quarter of their time outside MPI.
+func growing(t *testing.T, ranks, steps int) (processes []*record.Process, logs []map[int]Log) {
+	type rank struct {
+		w    *record.Writer
+		t    *record.ThreadWriter
+		log  *record.Log
+		comm uint16
+		now  uint64
+	}
+	var all []*rank
+	for i := range ranks {
+		w := record.NewWriter(i, ranks)
+		r := &rank{w: w, t: w.Thread(0, true)}
+		r.log = r.t.Keep(&record.Budget{Memory: 1 << 30, Total: 1 << 30})
+		r.comm = w.Comm(record.Comm{ID: 7, Size: uint32(ranks), Rank: int32(i)}, "MPI_COMM_WORLD", []record.Run{{Stride: 1, Count: uint32(ranks)}})
+		all = append(all, r)
+	}
+	call := func(r *rank, name string, op record.Op, end uint64, c record.Call) {
+		c.Path, c.Start, c.Comm, c.Duration = r.w.MPI(0, name, op, 0), r.now, r.comm, end-r.now
+		r.t.Call(c)
+		r.now = end
+	}
+	for step := range steps {
+		met, sent := uint64(0), make([]uint64, ranks)
+		for i, r := range all {
+			work := uint64(1000 + i)
+			if i == 1 && step > steps/2 {
+				work += uint64(2000 * (step - steps/2) / steps)
+			}
+			r.now += work
+			r.t.Gap(work/4, 0, 0)
+			call(r, "MPI_Send", record.OpSend, r.now+10, record.Call{Peer: int32((i + 1) % ranks), Tag: 5, Out: 8})
+			sent[i] = r.now
+		}
+		for i, r := range all {
+			from := (i + ranks - 1) % ranks
+			call(r, "MPI_Recv", record.OpRecv, max(r.now, sent[from])+20, record.Call{Peer: int32(from), Tag: 5, In: 8})
+			met = max(met, r.now)
+		}
+		for _, r := range all {
+			call(r, "MPI_Allreduce", record.OpNToN, met+30, record.Call{Peer: record.NoPeer, Collective: true, Out: 8})
+		}
+	}
+	for _, r := range all {
+		p, err := r.w.Process(r.now)
+		require.NoError(t, err)
+		processes, logs = append(processes, p), append(logs, map[int]Log{0: r.log})
+	}
+	return processes, logs
 }
 
 // All of a part, whatever stretches it is made of, is found as it is in the whole run.
@@ -226,7 +311,7 @@ func TestPlannedView(t *testing.T) {
 		{"as many as memory allows", host(10*MostReplayed, 1e12, 1, 1), 0.1},
 		{"a run of no length", host(1<<30, 0, 1, 1), 1},
 	} {
-		v, span := planned(c.all)
+		v, span := planned(c.all, atTheEnd)
 		if c.part == 1 {
 			assert.Nil(t, v, c.name)
 			continue
@@ -247,10 +332,10 @@ func BenchmarkReadThinned(b *testing.B) {
 	var extents []extent
 	events := uint64(0)
 	for i := range processes {
-		extents = append(extents, (&unread{processes[i], logs[i]}).extent())
+		extents = append(extents, Later(processes[i], logs[i], nil).unread.extent)
 		events += extents[i].events
 	}
-	v, _ := planned(extents)
+	v, _ := planned(extents, atTheEnd)
 	b.ReportAllocs()
 	for b.Loop() {
 		for i := range processes {

@@ -3,6 +3,7 @@ package waitstate
 import (
 	"cmp"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -10,12 +11,15 @@ import (
 )
 
 // FindAll is Replay for all ranks of a run at once, from what they have left behind. Ranks of which there is nothing
-// are nil, and count as having logged nothing.
+// are nil, and count as having logged nothing. Of those that are read Later no more than MostTogether events are replayed.
 func FindAll(ranks []*Rank) (Table, error) {
-	tables := make([]Table, len(ranks))
+	tables, turn := make([]Table, len(ranks)), make(chan struct{}, runtime.GOMAXPROCS(0))
 	err := together(ranks, func(r *Rank, d desk) error {
 		var err error
-		tables[d.rank], err = find(r, d)
+		if r.unread != nil {
+			r.unread.turn = turn
+		}
+		tables[d.rank], err = find(r, d, limits{all: MostTogether, program: MostItems})
 		return err
 	})
 	return tables[0], err
@@ -42,7 +46,7 @@ type Span struct{ From, To int64 }
 func FindMoments(ranks []*Rank) ([]Moments, error) {
 	all := make([]Moments, len(ranks))
 	err := together(ranks, func(r *Rank, d desk) error {
-		x, _, err := replayed(r, d)
+		x, _, err := replayed(r, d, limits{program: MostItems})
 		m := &all[d.rank]
 		for _, w := range x.needs {
 			if c := &r.Calls[w.call]; int(w.call) < r.Main {

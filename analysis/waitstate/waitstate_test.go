@@ -848,19 +848,6 @@ func TestIdealNetwork(t *testing.T) {
 	assert.EqualValues(t, 100+3+50+3+30+3, table.Replayed, "and the last operation of both")
 }
 
-// Of a run with more than rank 0 can take all ranks are followed up to the same moment.
-func TestIdealNetworkOfTheBeginning(t *testing.T) {
-	ratio := func(steps int) (float64, uint64) {
-		table := replayAll(t, ring(2, steps))
-		return float64(table.Ideal) / float64(table.Replayed), table.Replayed
-	}
-	few, all := ratio(1000)
-	assert.EqualValues(t, 1000*10_000-1000, all)
-	many, part := ratio(200_000)
-	assert.InDelta(t, few, many, 0.01)
-	assert.InDelta(t, 10_000*MostItems/2/4, part, 20_000, "a step has four calls")
-}
-
 func TestManyMessagesBetweenOnePair(t *testing.T) {
 	const n = 100_000
 	table := func() Table {

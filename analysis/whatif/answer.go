@@ -47,9 +47,9 @@ const mostHeld = 3
 func Ask(r *run.Run, s waitstate.Scenario) Answer {
 	p := newPlayer(r)
 	p.base, p.wall = nil, float64(r.WallNs)/1e9
-	a := Answer{Program: r.Program, Ranks: r.Ranks, Replayed: beginning(r), Then: []Held{}}
+	a := Answer{Program: r.Program, Ranks: r.Ranks, Replayed: 1, Then: []Held{}}
 	if replay := r.Replay; replay.Looked > 0 {
-		a.Replayed *= min(float64(replay.Looked)/float64(max(replay.Whole, 1)), 1)
+		a.Replayed = min(float64(replay.Looked)/float64(max(replay.Whole, 1)), 1)
 	}
 	was, then := r.Replay.Under(nil), r.Replay.Under(s)
 	per := p.wall / float64(max(was.Length, 1)) // s of the run, for each ns that is replayed

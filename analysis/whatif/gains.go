@@ -187,26 +187,13 @@ func (p *player) gain(s waitstate.Scenario) run.Gain {
 	}
 	x := p.share(other, s)
 	g.Low, g.High = min(g.Share, x), max(g.Share, x)
-	if replay := p.r.Replay; replay.Cut || replay.Looked > 0 {
+	if p.r.Replay.Looked > 0 {
 		e := p.error(s)
-		known := beginning(p.r)
-		g.Low, g.High = known*(g.Low-e), known*(g.High+e)+1-known
+		g.Low, g.High = g.Low-e, g.High+e
 	}
 	g.Share, g.Low, g.High = max(g.Share, 0), max(g.Low, 0), min(max(g.High, 0), 1)
 	g.Seconds = g.Share * p.wall
 	return g
-}
-
-// beginning is the part of a run that what is replayed of it stands for.
-func beginning(r *run.Run) float64 {
-	p, whole := r.Replay, float64(r.WallNs)
-	if !p.Cut {
-		return 1
-	}
-	if p.Looked > 0 {
-		whole = float64(p.Looked)
-	}
-	return min(float64(max(p.Span, 0))/max(whole, 1), 1)
 }
 
 // error is twice the standard error of a share that is saved, by how it differs between eight parts of the run.
