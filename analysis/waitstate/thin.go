@@ -22,7 +22,7 @@ const (
 	stretches    = 32
 	leastStretch = 64
 	// MostTogether is how many events are replayed of what all ranks of a run have left behind, in one process.
-	MostTogether = 1 << 21
+	MostTogether = MostItems
 )
 
 // limits of a replay; 0 is none.
