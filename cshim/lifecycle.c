@@ -48,7 +48,9 @@ static const char *python_runs(const char *at, const char *end)
     for (at += strlen(at) + 1; at < end; at += strlen(at) + 1) {
         if (*at != '-')
             return *at ? at : NULL;
-        if (at[1] == 0 || at[1] == '-')
+        if (at[1] == 0) /* what comes from standard input has no name */
+            return NULL;
+        if (at[1] == '-')
             continue;
         const char *option = at + strcspn(at, "cmWX"); /* these take what follows, or the next word */
         if (*option == 'c')
@@ -75,8 +77,13 @@ void mrl_program_name(char *out, size_t size)
             close(fd);
         line[n > 0 ? n : 0] = 0;
         const char *script = n > 0 ? python_runs(line, line + n) : NULL;
-        slash = script ? strrchr(script, '/') : NULL;
-        name = slash && slash[1] ? slash + 1 : script ? script : name;
+        if (script) {
+            snprintf(path, sizeof path, "%s", script);
+            for (size_t end = strlen(path); end > 1 && path[end - 1] == '/';) /* a directory or an archive with a __main__.py */
+                path[--end] = 0;
+            slash = strrchr(path, '/');
+            name = slash && slash[1] ? slash + 1 : slash ? name : path;
+        }
     }
     snprintf(out, size, "%s", name);
 }

@@ -40,7 +40,9 @@ const char *mrl_launcher(int *processes)
         const char *variable, *launcher;
     } sizes[] = {{"OMPI_COMM_WORLD_SIZE", "Open MPI"}, {"MV2_COMM_WORLD_SIZE", "MVAPICH"}, {"PMI_SIZE", "MPICH"}, {"SLURM_STEP_NUM_TASKS", "Slurm"}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        const char *size = getenv(sizes[i].variable);
+        const char *size = getenv(sizes[i].variable), *task = getenv("SLURM_TASK_PID");
+        if (size && strncmp(sizes[i].variable, "SLURM", 5) == 0 && (!task || atoi(task) != getpid()))
+            size = NULL; /* started by a task, or by its shell: whatever else the step does is not known */
         if (size) {
             *processes = atoi(size);
             return sizes[i].launcher;

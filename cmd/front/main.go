@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,7 @@ import (
 const commands = "marple-commands"
 
 func main() {
-	if len(os.Args) < 2 || os.Args[1] != launch.Name {
+	if len(os.Args) < 3 || os.Args[1] != launch.Name || strings.HasPrefix(os.Args[2], cobra.ShellCompRequestCmd) {
 		forward()
 	}
 	c := launch.Command(func(string) (map[string]string, error) { return nil, forward() }, func(string) error { return forward() })
@@ -31,7 +32,9 @@ func main() {
 	if wrong := (launch.UsageError{}); errors.As(err, &wrong) {
 		forward()
 	}
-	launch.Fail(err)
+	if err != nil {
+		launch.Fail(err)
+	}
 }
 
 // forward does not return: this process becomes that of all commands, or ends.

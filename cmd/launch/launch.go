@@ -50,6 +50,7 @@ or MARPLE_CONFIG (keep-raw: on). A flag counts more than a variable, a variable 
 			return nil
 		},
 	}
+	c.CompletionOptions.DisableDefaultCmd = true // where it is the root: a program may have that name
 	c.Flags().SetInterspersed(false) // what follows the program is the program's
 	values := map[string]*string{}
 	for _, s := range setting.Table {
@@ -67,7 +68,6 @@ or MARPLE_CONFIG (keep-raw: on). A flag counts more than a variable, a variable 
 		if *file == "" {
 			*file = os.Getenv("MARPLE_CONFIG")
 		}
-		sayMisspelt(os.Environ())
 		set := map[string]string{}
 		if *file != "" {
 			fromFile, err := config(*file)
@@ -104,6 +104,7 @@ or MARPLE_CONFIG (keep-raw: on). A flag counts more than a variable, a variable 
 				set["knowledge"] = path
 			}
 		}
+		sayMisspelt(os.Environ())
 		return replace(arguments, set)
 	}
 	return c

@@ -436,7 +436,7 @@ func (a *assembling) execute(ctx context.Context, name, script string) error {
 		library += ":" + others
 	}
 	command.Env = os.Environ()
-	for variable, value := range map[string]string{"LD_PRELOAD": library, "MARPLE_OUT": directory, "MARPLE_REPORT": "none"} {
+	for variable, value := range map[string]string{"LD_PRELOAD": library, "MARPLE_OUT": directory, "MARPLE_REPORT": "none", "MARPLE_SITE": "0"} {
 		command.Env = launch.SetVariable(command.Env, variable, value)
 	}
 	if err := command.Run(); err != nil {

@@ -233,7 +233,7 @@ func (d *diagnose) measure(line []string, directory string, settings map[string]
 	}
 	command.Env = os.Environ()
 	variables := maps.Clone(settings)
-	variables["out"] = directory
+	variables["out"], variables["site"] = directory, "0" // also in a job that the site measures
 	for key, value := range variables {
 		s, _ := setting.Lookup(key)
 		command.Env = launch.SetVariable(command.Env, s.Variable(), value)

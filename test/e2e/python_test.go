@@ -157,16 +157,20 @@ func TestNameOfPythonsProgram(t *testing.T) {
 	if exec.Command(debianPython, "-c", "import mpi4py.MPI").Run() != nil {
 		missing(t, "mpi4py")
 	}
-	directory := filepath.Dir(paths("computing.py"))
+	directory, application := filepath.Dir(paths("computing.py")), filepath.Join(t.TempDir(), "heat")
+	require.NoError(t, os.Mkdir(application, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(application, "__main__.py"), []byte("from mpi4py import MPI"), 0o600))
 	for name, words := range map[string][]string{
 		"computing.py": {"-u", "-X", "utf8", "-Wignore", filepath.Join(directory, "computing.py"), "0.01"},
 		"computing":    {"-Bm", "computing", "0.01"},
 		"python3":      {"-c", "from mpi4py import MPI"},
+		"heat":         {application + "//"},
+		"python3.":     {"-", "input.dat"},
 	} {
-		c := command{environment: []string{"PYTHONPATH=" + directory}}
+		c := command{environment: []string{"PYTHONPATH=" + directory}, input: "from mpi4py import MPI"}
 		r, result := openMPI.measured(t, c, 1, append([]string{debianPython}, words...))
 		require.Zero(t, result.code, result.stderr)
-		require.Equal(t, name, strings.TrimSuffix(r.Program, ".11"))
+		require.Equal(t, strings.TrimSuffix(name, "."), strings.TrimSuffix(r.Program, ".11"), "%v", words)
 	}
 }
 

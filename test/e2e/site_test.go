@@ -48,6 +48,13 @@ func TestSite(t *testing.T) {
 		assert.Equal(t, []any{"results", 2, 2, "78", "geo", uint32(os.Geteuid())}, []any{s.Program, s.Ranks, s.Measured, s.Job, s.Account, s.UID})
 		assert.NotEmpty(t, s.BuildID)
 		assert.Positive(t, s.Wall)
+		if mpi == mock {
+			line := append([]string{"diagnose", "--"}, mpi.launch(2, program)...)
+			r := command{directory: t.TempDir(), environment: []string{"MARPLE_SITE=1", "MARPLE_SPOOL=" + good}}.run(t, append([]string{artifact(t, "marple")}, line...)...)
+			assert.Zero(t, r.code, r.stderr)
+			assert.Contains(t, r.stdout, "results", "what a user asks for is the user's")
+			assert.Len(t, entries(t, good), 1)
+		}
 		if mpi != openMPI {
 			return
 		}
