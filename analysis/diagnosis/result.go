@@ -422,12 +422,41 @@ func (g *Diagnosis) finding(f int) run.Finding {
 	if x.Remedy != nil {
 		out.Remedy = e.remedy(x.Remedy)
 	}
+	out.Gain = g.gain(f)
 	for _, a := range x.Advice {
 		if a.If == nil || g.holds(f, *a.If) {
 			out.Advice = e.text(a.Text, g.bound[f], knowledge.Unit{})
 			break
 		}
 	}
+	return out
+}
+
+// gain is what a factor's own formula says that its advice saves, of what it costs; nil where it has none, or what it needs was not measured.
+func (g *Diagnosis) gain(f int) *run.Gain {
+	x := &g.ground.Facts[f]
+	if x.Gain == nil {
+		return nil
+	}
+	e := g.evaluators[x.Scope]
+	saved, err := e.number(x.Gain, g.bound[f])
+	if err != nil || saved != saved {
+		return nil
+	}
+	most := min(g.share(g.seconds(f)), 1) // what it costs
+	out := &run.Gain{Share: min(max(g.share(saved), 0), most), AtMost: x.GainAtMost}
+	out.Low, out.High = out.Share, out.Share
+	if x.GainAtMost {
+		out.Low = 0
+	}
+	if x.GainError != nil {
+		within, err := e.number(x.GainError, g.bound[f])
+		if err != nil || within != within {
+			return nil
+		}
+		out.Low, out.High = max(out.Low-g.share(within), 0), min(out.High+g.share(within), most)
+	}
+	out.Seconds = out.Share * float64(g.r.WallNs) / 1e9
 	return out
 }
 

@@ -224,6 +224,9 @@ type Conclusion struct {
 	Doubts          []FactName
 	Model           string // what findings name instead of the model, or ""
 	Remedy          *Remedy
+	Gain            *Expression // seconds of core time that the advice saves, where no remedy tells it
+	GainError       *Expression // likewise: what it may be more or less
+	GainAtMost      bool
 }
 
 // Remedy is what a factor's advice would change, in the terms of a replay: what the run would gain by it is found so.
@@ -235,7 +238,7 @@ type Remedy struct {
 
 // Costs are the expressions that say what it costs, at most and at least.
 func (c *Conclusion) Costs() (list []*Expression) {
-	for _, e := range []*Expression{c.Cost, c.Bound, c.Surely} {
+	for _, e := range []*Expression{c.Cost, c.Bound, c.Surely, c.Gain, c.GainError} {
 		if e != nil {
 			list = append(list, e)
 		}

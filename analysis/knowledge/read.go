@@ -833,6 +833,20 @@ func (r *reader) conclusion(factor bool) func(string, Position, ast.Node) {
 			for _, name := range []string{"bound", "surely"} {
 				keys[name] = func(_, v ast.Node) { limits[name] = v }
 			}
+			keys["gain"] = func(k, v ast.Node) {
+				if _, scalar := v.(ast.ScalarNode); scalar {
+					limits["gain"] = v
+					return
+				}
+				r.fields(v, what+": gain", map[string]field{
+					"is":      func(_, v ast.Node) { limits["gain"] = v },
+					"within":  func(_, v ast.Node) { limits["within"] = v },
+					"at_most": func(_, v ast.Node) { limits["gain"], x.GainAtMost = v, true },
+				})
+				if limits["gain"] == nil || x.GainAtMost && limits["within"] != nil {
+					r.fail(place(k), "%s: gain: expected an expression in s, or one of  is  with  within, and  at_most", what)
+				}
+			}
 			keys["advice"] = func(_, v ast.Node) { r.items(v, func(item ast.Node) { r.advice(x, s, item, what) }) }
 			keys["confidence"] = func(_, v ast.Node) {
 				if x.Confidence = r.text(v, what); !slices.Contains([]string{"high", "medium", "low"}, x.Confidence) {
@@ -879,6 +893,7 @@ func (r *reader) conclusion(factor bool) func(string, Position, ast.Node) {
 				return e
 			}
 			x.Cost, x.Bound, x.Surely = inSeconds("cost", cost), inSeconds("bound", limits["bound"]), inSeconds("surely", limits["surely"])
+			x.Gain, x.GainError = inSeconds("gain", limits["gain"]), inSeconds("gain: within", limits["within"])
 			if ranks != nil {
 				x.Ranks = r.expression(s, r.text(ranks, what), ranks, what)
 				if x.Ranks != nil && x.Ranks.Type.Kind != Ranks {

@@ -46,13 +46,17 @@ func Unknown(r *run.Run) string {
 	return ""
 }
 
-// Gains finds what the remedies of a run's findings would bring, and brings findings into the order of that; where it is not
-// known, of what they cost.
+// Gains finds what the remedies of a run's findings would bring, and brings findings into the order of that, or of what their own
+// formulas say; where neither is known, of what they cost.
 func Gains(r *run.Run) {
 	r.JointGain = nil
-	if Unknown(r) != "" || !slices.ContainsFunc(r.Findings, func(f run.Finding) bool { return f.Remedy != nil }) {
-		return
+	if Unknown(r) == "" && slices.ContainsFunc(r.Findings, func(f run.Finding) bool { return f.Remedy != nil }) {
+		replayed(r)
 	}
+	slices.SortStableFunc(r.Findings, func(a, b run.Finding) int { return cmp.Compare(weight(&b), weight(&a)) })
+}
+
+func replayed(r *run.Run) {
 	p := newPlayer(r)
 	scenarios := make([]waitstate.Scenario, len(r.Findings))
 	by := map[string]waitstate.Scenario{}
@@ -75,7 +79,7 @@ func Gains(r *run.Run) {
 	var all waitstate.Scenario
 	n, atMost := 0, false
 	for _, f := range r.Findings[:min(together, len(r.Findings))] {
-		if f.Gain == nil {
+		if by[f.ID+f.Node] == nil {
 			break
 		}
 		all = append(all, by[f.ID+f.Node]...)

@@ -104,6 +104,26 @@ func TestGainsThatHide(t *testing.T) {
 	assert.InEpsilon(t, 1.25e9, float64(r.Replay.Under(both).Length), 0.01, "two parts of 6.25 ms, 100 times")
 }
 
+// What a formula says of the best grain: the healthy programs have about that.
+func TestGainsOfGrain(t *testing.T) {
+	t.Parallel()
+	mock.need(t)
+	for program, ailments := range map[string][]string{"pipeline": {"coarse-grain", "fine-grain"}, "wavefront": {"coarse-blocks", "fine-blocks"}} {
+		compiled := mock.compile(t, "models/"+program, "-lm")
+		healthy := replayable(t, ranksOfAilments, []string{compiled, "healthy"})
+		for _, ailment := range ailments {
+			ill := replayable(t, ranksOfAilments, []string{compiled, ailment})
+			require.NotEmpty(t, ill.Findings)
+			f := ill.Findings[0]
+			require.Equal(t, ailment, f.ID)
+			require.NotNil(t, f.Gain)
+			saved := 1 - float64(healthy.WallNs)/float64(ill.WallNs)
+			assert.InDelta(t, saved, f.Gain.Share, 0.05, ailment)
+			assert.Greater(t, f.Gain.High, saved-0.005, ailment)
+		}
+	}
+}
+
 // What is said to be gained, and what is.
 func TestJudgeGains(t *testing.T) {
 	mock.need(t)
