@@ -120,9 +120,9 @@ func TestNoMoreThanATurnOnACore(t *testing.T) {
 		require.NoError(t, err)
 		return got
 	}
-	own := diagnosed(lateSender(0, ms/100)).Findings[0]
+	own := diagnosed(lateSender(0, ms/40)).Findings[0]
 	require.Equal(t, own.ID, diagnosed(lateSender(30, ms)).Findings[0].ID)
-	short := diagnosed(lateSender(30, ms/100))
+	short := diagnosed(lateSender(30, ms/40))
 	require.Empty(t, short.Findings)
 	require.Equal(t, own.ID, short.MayBe[0].ID)
 	require.Zero(t, short.MayBe[0].Low)

@@ -1144,7 +1144,7 @@ func (r *reader) test(x *Rule, s *scope, n ast.Node, what string) *Test {
 // presets are thresholds that every model has: what a factor must cost to be told.
 var presets = []Threshold{
 	{Name: "least", Value: 0.05, Unit: units[0], About: "of the core time: a smaller gain is lost in the difference between two runs"},
-	{Name: "moment", Value: 0.0005, Unit: units[2], About: "of each rank's core time: whether a core was lost is looked into from 50 µs on; ten times of less may mean nothing"},
+	{Name: "moment", Value: 0.001, Unit: units[2], About: "of each rank's core time: a page that is read, or a slice of time that a hypervisor gives to somebody else, is as long, and nobody is told of it"},
 }
 
 // finish looks at everything that refers to names, and then at the whole.
