@@ -99,10 +99,10 @@ $(BUILD)/licenses: go.mod go.sum LICENSE cmd/install/licenses | $(GEN)/tools
 	@cmd/install/licenses $@
 
 # Debian has the library under a name of its own.
-$(BUILD)/marple-otf2: cmd/otf2/marple-otf2.c
+$(BUILD)/marple-otf2: cmd/otf2/write.c cmd/otf2/read.c cmd/otf2/otf2.h
 	@mkdir -p $(BUILD)
 	@echo "CC $@"
-	@$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) $(CFLAGS) -o $@ $< -lopen-trace-format2 2>/dev/null || $(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) $(CFLAGS) -o $@ $< -lotf2
+	@$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) $(CFLAGS) -o $@ $(filter %.c,$^) -lopen-trace-format2 2>/dev/null || $(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) $(CFLAGS) -o $@ $(filter %.c,$^) -lotf2
 
 mock: $(BUILD)/mock/bin/mpirun
 $(BUILD)/mock/bin/mpirun: $(wildcard test/mock/lib/* test/mock/include/* test/mock/mockrun/*.go test/mock/world/*.go) test/mock/build.sh

@@ -15,6 +15,7 @@
 //	diagnosis   what held the run back, from knowledge (models and their rules), pattern, inference, structure
 //	selection   which implementations to take, and what matters (selection/prune)
 //	trace       events that a run has kept, one by one
+//	otf2        a trace of another tool → the record files and logs of a run
 //	pipeline    the stages joined: Conclude, Recover, Open, Choose
 //
 // Leaves, which nearly all may use: stat, setting, words, formula, plot, series. What people read: report (text), page (HTML),

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -15,26 +13,17 @@ import (
 	"syscall"
 
 	"marple/analysis/mpi"
+	otf2trace "marple/analysis/otf2"
 	"marple/analysis/record"
 	"marple/analysis/run"
 	"marple/analysis/trace"
 )
 
-// otf2Writer is the program that writes OTF2 through that format's own library. It lies beside marple where the
-// library was there when Marple was built.
-const otf2Writer = "marple-otf2"
-
 // writeOTF2 writes the events that a run has kept into an OTF2 archive.
 func writeOTF2(r *run.Run, from, to string) error {
-	program, err := exec.LookPath(otf2Writer)
-	if self, failed := os.Executable(); failed == nil {
-		beside := filepath.Join(filepath.Dir(self), otf2Writer)
-		if _, failed := os.Stat(beside); failed == nil {
-			program, err = beside, nil
-		}
-	}
+	program, err := otf2trace.Find()
 	if err != nil {
-		return fmt.Errorf("there is no %s beside marple: install the library of OTF2 3 (Debian: libopen-trace-format2-dev) and build Marple again", otf2Writer)
+		return err
 	}
 	if filepath.Base(from) == run.File {
 		from = filepath.Dir(from)
@@ -185,6 +174,19 @@ func carries(e *trace.Event) (sent, received bool) {
 	return false, false
 }
 
+// begins tells whether an event starts a message that is complete later, to be sent or received.
+func begins(e *trace.Event) (send, receive bool) {
+	switch e.Kind {
+	case record.LogCall:
+		if e.Started() && !e.Finished() && !e.Failed() && e.Node.Flags&record.Persistent == 0 {
+			return e.Node.Op.Sends() && e.Node.Op != record.OpSendrecv, e.Node.Op == record.OpRecv
+		}
+	case record.LogPosted:
+		return !e.Brings() && !e.Collective(), e.Brings()
+	}
+	return false, false
+}
+
 // events writes those of a thread.
 func (o *otf2) events(t *trace.Thread) error {
 	place := otf2Thread{int(t.Header().Rank), t.Number}
@@ -206,12 +208,15 @@ func (o *otf2) events(t *trace.Thread) error {
 		}
 		return c
 	}
-	message := func(kind byte, time int64, e *trace.Event) {
+	message := func(kind byte, time int64, e *trace.Event, request ...int64) bool {
 		c := comm(e.Comm)
-		if c != nil && e.Peer >= 0 && uint32(e.Peer) < c.size && e.Tag >= 0 {
-			o.line(kind, time, int64(e.Peer), int64(c.number), int64(e.Tag), int64(e.Bytes))
+		told := c != nil && e.Peer >= 0 && uint32(e.Peer) < c.size && e.Tag >= 0
+		if told {
+			o.line(kind, append([]int64{time, int64(e.Peer), int64(c.number), int64(e.Tag), int64(e.Bytes)}, request...)...)
 		}
+		return told
 	}
+	started, pending := uint32(0), map[uint32]bool{} // operations of this thread, and those of which the beginning is told
 	finish := func() {
 		if !call.open {
 			return
@@ -255,10 +260,35 @@ func (o *otf2) events(t *trace.Thread) error {
 			}
 		}
 		sent, received := carries(e)
-		if sent {
-			message('S', last, e)
+		number := e.Number
+		switch {
+		case e.Kind == record.LogCall && e.Started():
+			number = started
+			started++
+		case e.Kind == record.LogPosted:
+			started = max(started, number+1)
 		}
-		if received {
+		send, receive := begins(e)
+		switch {
+		case send:
+			pending[number] = message('I', last, e, int64(number))
+		case receive && e.Peer != record.ProcNull:
+			o.line('P', last, int64(number))
+			pending[number] = true
+		case e.Kind == record.LogCompleted && e.Thread == uint32(t.Number) && pending[number]:
+			delete(pending, number)
+			last = max(last, call.end)
+			switch {
+			case e.Cancelled():
+				o.line('X', last, int64(number))
+			case received:
+				message('Q', last, e, int64(number))
+			default:
+				o.line('J', last, int64(number))
+			}
+		case sent:
+			message('S', last, e)
+		case received:
 			last = max(last, call.end)
 			message('R', last, e)
 		}

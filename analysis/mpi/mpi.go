@@ -47,6 +47,16 @@ type Function struct {
 // OTF2 is the number of a collective operation in that format (OTF2_CollectiveOp), if it has one.
 func (f *Function) OTF2() (number int64, ok bool) { return int64(f.otf2) - 1, f.otf2 > 0 }
 
+// OfOTF2 is a function that makes the collective operation of this number in that format.
+func OfOTF2(number int64) *Function {
+	for i := range functions {
+		if f := &functions[i]; int64(f.otf2)-1 == number && f.otf2 > 0 && f.Flags == 0 {
+			return f
+		}
+	}
+	return &Function{Op: record.OpNToN, Class: classes[record.OpNToN]}
+}
+
 var index = sync.OnceValue(func() map[string]*Function {
 	m := make(map[string]*Function, len(functions))
 	for i := range functions {

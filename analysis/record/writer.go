@@ -1,7 +1,10 @@
 package record
 
 import (
+	"bytes"
+	"errors"
 	"math"
+	"os"
 	"slices"
 	"sync/atomic"
 	"unsafe"
@@ -114,6 +117,7 @@ func (w *Writer) Comm(c Comm, name string, members []Run) uint16 {
 // A ThreadWriter records one thread's events, in order.
 type ThreadWriter struct {
 	w    *Writer
+	at   int // among the process's threads
 	a    *Aggregator
 	path []uint32 // open regions
 	open []uint64 // since when
@@ -133,7 +137,7 @@ func (w *Writer) Thread(begin uint64, main bool) *ThreadWriter {
 	w.Header().Threads = uint32(len(w.blocks))
 	a := NewAggregator(block, AllNodes(w.tables), w.Header().TicksPerSecond)
 	w.all = append(w.all, a)
-	return &ThreadWriter{w: w, a: a, path: []uint32{0}}
+	return &ThreadWriter{w: w, at: len(w.blocks) - 1, a: a, path: []uint32{0}}
 }
 
 // Call describes an MPI call for a ThreadWriter. Peer is a rank of Comm, or Any, ProcNull, NoPeer, ...
@@ -145,6 +149,7 @@ type Call struct {
 	Out, In           uint64 // bytes
 	Collective        bool
 	Hit, Failed       bool
+	Started, Complete bool   // it has started an operation, which is complete at once
 	Runnable, Blocked uint64 // ticks off the core inside the call
 }
 
@@ -191,13 +196,24 @@ func (t *ThreadWriter) Call(c Call) {
 	if c.Failed {
 		flags |= flagFailed
 	}
+	if c.Started {
+		flags |= flagStarted
+	}
+	if c.Complete {
+		flags |= flagComplete
+	}
 	t.put(record{start: c.Start, duration: uint32(c.Duration), bytes: bytes, peer: c.Peer, tag: tag,
 		what: makeWhat(c.Path, c.Comm, kindCall, flags)})
 }
 
 // Received records the receiving half of a call on this path, which has just been recorded.
 func (t *ThreadWriter) Received(path uint32, comm uint16, peer int32, bytes uint64) {
-	t.put(record{start: bytes, peer: peer, what: makeWhat(path, comm, kindReceived, 0)})
+	t.ReceivedAs(path, comm, peer, 0, bytes)
+}
+
+// ReceivedAs says the same of a message with a tag.
+func (t *ThreadWriter) ReceivedAs(path uint32, comm uint16, peer, tag int32, bytes uint64) {
+	t.put(record{start: bytes, peer: peer, tag: tag, what: makeWhat(path, comm, kindReceived, 0)})
 }
 
 // Completed records that an operation started by a call on this path is complete.
@@ -282,9 +298,28 @@ func (w *Writer) Process(end uint64) (*Process, error) {
 // File is a record file of what was recorded so far, as a killed process leaves it.
 func (w *Writer) File() []byte { return slices.Concat(append([][]byte{w.tables}, w.blocks...)...) }
 
+// Store writes a record file of what was recorded so far. Most of one is empty, and takes no room on disk.
+func (w *Writer) Store(path string) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	const page = 1 << 12
+	at, empty := int64(0), make([]byte, page)
+	for _, part := range append([][]byte{w.tables}, w.blocks...) {
+		for from := 0; from < len(part) && err == nil; from += page {
+			if piece := part[from:min(from+page, len(part))]; !bytes.Equal(piece, empty[:len(piece)]) {
+				_, err = file.WriteAt(piece, at+int64(from))
+			}
+		}
+		at += int64(len(part))
+	}
+	return errors.Join(err, file.Truncate(at), file.Close())
+}
+
 // Keep logs what is recorded from now on.
 func (t *ThreadWriter) Keep(budget *Budget) *Log {
-	l := NewLog(budget, 0, AllNodes(t.w.tables))
+	l := NewLog(budget, t.at, AllNodes(t.w.tables))
 	t.a.Keep(l)
 	return l
 }

@@ -50,7 +50,7 @@ func root() *cobra.Command {
 	})
 	c.AddCommand(exportCommand())
 	c.AddCommand(execCommand(), reportCommand(), callgraphCommand(), waitsCommand(), whatifCommand(), timelineCommand(), invocationsCommand(), fitCommand(), pruneCommand(), selectCommand(),
-		pageCommand(), serveCommand(), proxygenCommand(), assembleCommand(), dbCommand(), compareCommand(), recoverCommand(), doctorCommand(), environmentCommand(), diagnoseCommand(), knowledgeCommand(), completionCommand(), manCommand(), versionCommand())
+		pageCommand(), serveCommand(), proxygenCommand(), assembleCommand(), dbCommand(), compareCommand(), recoverCommand(), importCommand(), doctorCommand(), environmentCommand(), diagnoseCommand(), knowledgeCommand(), completionCommand(), manCommand(), versionCommand())
 	c.CompletionOptions.DisableDefaultCmd = true
 	for _, command := range c.Commands() {
 		if strings.Contains(command.Use, "RUN") {

@@ -98,7 +98,7 @@ with otf2.reader.open("otf2/traces.otf2") as trace:
     entered, sent = 0, 0
     for location, event in trace.events:
         entered += isinstance(event, otf2.events.Enter)
-        sent += isinstance(event, otf2.events.MpiSend)
+        sent += isinstance(event, (otf2.events.MpiSend, otf2.events.MpiIsend))
     assert "MPI_COMM_WORLD" in [c.name for c in trace.definitions.comms]
     assert entered == calls and sent == sum(b["messages_sent"] for b in data["per_rank"]), (entered, calls, sent)
 passed("python-otf2")

@@ -1,6 +1,7 @@
 /*
  * marple-otf2 DIRECTORY: writes the trace that standard input tells of as an OTF2 archive. `marple export --to otf2`
- * starts it; it is a program of its own so that Marple needs neither the library nor C to run without it.
+ * starts it; it is a program of its own so that Marple needs neither the library nor C to run without it. With --read it reads one,
+ * see read.c.
  *
  * Input is lines of numbers behind a letter; texts are LENGTH:BYTES. First the events, in the order of time within a
  * location, then the definitions, then a single dot:
@@ -8,6 +9,8 @@
  *   l location                                what follows happened there
  *   E L time region                           enter, leave
  *   S R time peer comm tag bytes              a message is sent, or has been received
+ *   I Q time peer comm tag bytes request      a message is begun to be sent; one that was begun to be received has come
+ *   J P X time request                        such a send is complete; a receive begins; a request is cancelled
  *   C time                                    a collective operation begins
  *   D time operation comm root sent received  and ends
  *
@@ -22,14 +25,7 @@
  *
  * Exit code 0 if the archive is whole.
  */
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <otf2/otf2.h>
-
-#if OTF2_VERSION_MAJOR < 3
-#error "OTF2 3.0 or later is needed"
-#endif
+#include "otf2.h"
 
 static unsigned long line = 1;
 
@@ -113,7 +109,7 @@ static void event(OTF2_EvtWriter *w, int kind)
     if (w == NULL)
         fail("an event before any location");
     uint64_t time = number(), a[5];
-    int more = kind == 'C' ? 0 : kind == 'E' || kind == 'L' ? 1 : kind == 'D' ? 5 : 4;
+    int more = kind == 'C' ? 0 : strchr("ELJPX", kind) ? 1 : strchr("DIQ", kind) ? 5 : 4;
     for (int i = 0; i < more; i++)
         a[i] = number();
     switch (kind) {
@@ -121,6 +117,11 @@ static void event(OTF2_EvtWriter *w, int kind)
     case 'L': check(OTF2_EvtWriter_Leave(w, NULL, time, a[0])); break;
     case 'S': check(OTF2_EvtWriter_MpiSend(w, NULL, time, a[0], a[1], a[2], a[3])); break;
     case 'R': check(OTF2_EvtWriter_MpiRecv(w, NULL, time, a[0], a[1], a[2], a[3])); break;
+    case 'I': check(OTF2_EvtWriter_MpiIsend(w, NULL, time, a[0], a[1], a[2], a[3], a[4])); break;
+    case 'Q': check(OTF2_EvtWriter_MpiIrecv(w, NULL, time, a[0], a[1], a[2], a[3], a[4])); break;
+    case 'J': check(OTF2_EvtWriter_MpiIsendComplete(w, NULL, time, a[0])); break;
+    case 'P': check(OTF2_EvtWriter_MpiIrecvRequest(w, NULL, time, a[0])); break;
+    case 'X': check(OTF2_EvtWriter_MpiRequestCancelled(w, NULL, time, a[0])); break;
     case 'C': check(OTF2_EvtWriter_MpiCollectiveBegin(w, NULL, time)); break;
     case 'D': check(OTF2_EvtWriter_MpiCollectiveEnd(w, NULL, time, a[0], a[1], a[2], a[3], a[4])); break;
     }
@@ -184,8 +185,10 @@ static OTF2_GlobalDefWriter *definitions(OTF2_Archive *archive)
 
 int main(int argc, char **argv)
 {
+    if (argc == 3 && strcmp(argv[1], "--read") == 0)
+        return read_archive(argv[2]);
     if (argc != 2) {
-        fprintf(stderr, "usage: marple-otf2 DIRECTORY\n");
+        fprintf(stderr, "usage: marple-otf2 DIRECTORY | marple-otf2 --read ANCHOR\n");
         return 2;
     }
     OTF2_Archive *archive = OTF2_Archive_Open(argv[1], "traces", OTF2_FILEMODE_WRITE, 1 << 20, 4 << 20, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
@@ -205,7 +208,7 @@ int main(int argc, char **argv)
             close_events(archive, events);
             events = open_events(archive);
             break;
-        case 'E': case 'L': case 'S': case 'R': case 'C': case 'D': event(events, kind); break;
+        case 'E': case 'L': case 'S': case 'R': case 'C': case 'D': case 'I': case 'Q': case 'J': case 'P': case 'X': event(events, kind); break;
         default:
             if (global == NULL) {
                 close_events(archive, events);
