@@ -33,6 +33,7 @@ type JobFilter struct{ Name, Value string }
 type JobTable struct {
 	Head []Sort
 	Rows []JobRow
+	Cut  string // what is left out, if anything is
 }
 
 // JobRow is a group; its link shows what is in it.

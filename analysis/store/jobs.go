@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -153,18 +154,19 @@ var groups = map[string]string{
 // periods are the groups that are spans of time: weeks begin on Thursdays, as 1970 did; months are of 30 days.
 var periods = map[string]time.Duration{"day": 24 * time.Hour, "week": 7 * 24 * time.Hour, "month": 30 * 24 * time.Hour}
 
-// Sums adds jobs up by a group, those that lose most first; spans of time one after the other, named by their first day.
+// Sums adds jobs up by a group, those that lose most first; spans of time one after the other, named by their first day. Of more than
+// `most` those that lose least are left out, and of spans the earliest.
 func (s *Store) Sums(ctx context.Context, q JobFilter, group string, most int) (list []Sum, err error) {
 	by, known := groups[group]
 	order := "4 DESC, 1"
 	period, timely := periods[group]
 	if timely {
-		by, order = fmt.Sprintf("started / %d", int64(period)), "1"
+		by, order = fmt.Sprintf("started / %d", int64(period)), "1 DESC"
 	} else if !known {
 		return nil, fmt.Errorf("%q: nothing that jobs can be added up by", group)
 	}
 	where, values := q.where()
-	query := fmt.Sprintf(`SELECT %s, count(*), sum(core_time), sum(lost), sum(CASE WHEN load_balance <= 0.7 THEN 1 ELSE 0 END) FROM job%s GROUP BY 1 ORDER BY %s LIMIT %d`, by, where, order, most)
+	query := fmt.Sprintf(`SELECT %s, count(*), sum(CAST(core_time AS DOUBLE PRECISION)), sum(lost), sum(CASE WHEN load_balance <= 0.7 THEN 1 ELSE 0 END) FROM job%s GROUP BY 1 ORDER BY %s LIMIT %d`, by, where, order, most)
 	err = s.each(ctx, s.db, query, values, func(rows *sql.Rows) error {
 		var x Sum
 		var number int64
@@ -182,6 +184,9 @@ func (s *Store) Sums(ctx context.Context, q JobFilter, group string, most int) (
 		list = append(list, x)
 		return nil
 	})
+	if timely {
+		slices.Reverse(list)
+	}
 	return list, err
 }
 

@@ -60,6 +60,9 @@ func TestJobs(t *testing.T) {
 		sums, err = s.Sums(ctx, JobFilter{User: "ann", Program: "heat", Account: "geo", Build: "b1"}, "week", 10)
 		require.NoError(t, err)
 		assert.Equal(t, []Sum{{"2026-10-29", 1, 100, 50, 1}, {"2026-11-12", 1, 100, 50, 0}}, sums)
+		sums, err = s.Sums(ctx, JobFilter{User: "ann"}, "week", 1)
+		require.NoError(t, err)
+		assert.Equal(t, []Sum{{"2026-11-12", 1, 100, 50, 0}}, sums, "the last one")
 		_, err = s.Sums(ctx, JobFilter{}, "started; DROP TABLE job", 10)
 		require.ErrorContains(t, err, "nothing that jobs can be added up by")
 
@@ -75,6 +78,24 @@ func TestJobs(t *testing.T) {
 		added, err = s.Ingest(ctx, all) // whose months are made again
 		require.NoError(t, err)
 		assert.EqualValues(t, 4, added)
+	})
+}
+
+// Years of large machines add up.
+func TestManyCoreHours(t *testing.T) {
+	day := time.Date(2026, 10, 29, 12, 0, 0, 0, time.UTC)
+	stores(t, func(t *testing.T, s *Store) {
+		var jobs []Job
+		for i := range 3 {
+			j := job("ann", "heat", day.AddDate(0, 0, i), 0.3)
+			j.CoreTime = 1<<63 - 1
+			jobs = append(jobs, j)
+		}
+		_, err := s.Ingest(ctx, jobs)
+		require.NoError(t, err)
+		sums, err := s.Sums(ctx, JobFilter{}, "program", 10)
+		require.NoError(t, err)
+		assert.InEpsilon(t, 3*float64(1<<63)/1e9, sums[0].CoreTime, 1e-9)
 	})
 }
 

@@ -160,6 +160,7 @@ func Decode(data []byte) (*Summary, error) {
 var (
 	earliest = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	latest   = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
+	longest  = uint64(3 * 365 * 24 * time.Hour) // of a job
 )
 
 func (s *Summary) check() error {
@@ -175,8 +176,12 @@ func (s *Summary) check() error {
 		return errors.New("no program")
 	case s.Started.Before(earliest) || s.Started.After(latest):
 		return fmt.Errorf("started in the year %d", s.Started.Year())
-	case max(s.Wall, s.CoreTime, s.IOTime, s.IORead, s.IOWritten) > math.MaxInt64:
+	case max(s.IORead, s.IOWritten) > math.MaxInt64:
 		return errors.New("a number is too large")
+	case s.Wall > longest:
+		return fmt.Errorf("it took %.0f s", float64(s.Wall)/1e9)
+	case max(float64(s.CoreTime), float64(s.IOTime)) > (1.01*float64(s.Wall)+1e9)*float64(s.Ranks): // no rank can have more
+		return fmt.Errorf("%.0f s on cores and %.0f s in MPI-IO, of %d ranks for %.0f s", float64(s.CoreTime)/1e9, float64(s.IOTime)/1e9, s.Ranks, float64(s.Wall)/1e9)
 	case len(s.Findings) > mostOf:
 		return fmt.Errorf("%d findings, expected %d at most", len(s.Findings), mostOf)
 	}
@@ -204,6 +209,20 @@ func (s *Summary) check() error {
 	return nil
 }
 
+// Named tells whether a file of a spool directory is called what Leave calls one: when it is whole, and before.
+func Named(name string) (whole, unfinished bool) {
+	plain := func(s string, least, most int) bool {
+		return len(s) >= least && len(s) <= most && strings.Trim(s, "0123456789abcdefghijklmnopqrstuvwxyz") == ""
+	}
+	first, last, ours := strings.Cut(name, Suffix)
+	begun, hidden := strings.CutPrefix(first, ".")
+	if !ours || !plain(begun, 16, 26) {
+		return false, false
+	}
+	number, numbered := strings.CutPrefix(last, "-") // see files.File.Replace
+	return !hidden && last == "", hidden && numbered && plain(number, 1, 13)
+}
+
 // Leave puts the summary into a spool directory, as a whole or not at all. A directory that others may write to must have the
 // sticky bit, or they could take the file away; where it hands its group on (set-group-id), the group may read the file.
 func (s *Summary) Leave(spool string) error {
@@ -226,7 +245,7 @@ func (s *Summary) Leave(spool string) error {
 	if err != nil {
 		return err
 	}
-	name := strconv.FormatUint(rand.Uint64(), 36) + strconv.FormatUint(rand.Uint64(), 36) + Suffix // which nobody else can have made before
+	name := fmt.Sprintf("%013s%013s", strconv.FormatUint(rand.Uint64(), 36), strconv.FormatUint(rand.Uint64(), 36)) + Suffix // which nobody else can have made before
 	return files.Known(spool, uint64(where.Dev), where.Ino).File(name).ReplaceAs(data, mode)
 }
 
@@ -235,7 +254,8 @@ type Refused struct{ error }
 
 func (r *Refused) Unwrap() error { return r.error }
 
-// Read takes a file of the spool directory, which must be its owner's summary, under no second name.
+// Read takes a file of the spool directory, which must be its owner's summary, under no second name. One of a newer Marple is an error,
+// but not Refused.
 func Read(spool files.Directory, name string) (*Summary, []byte, error) {
 	file, err := spool.File(name).Open(os.O_RDONLY)
 	if err != nil {
@@ -259,7 +279,11 @@ func Read(spool files.Directory, name string) (*Summary, []byte, error) {
 		err = fmt.Errorf("of user %d in a file of user %d", s.UID, owner.Uid)
 	}
 	if err != nil {
-		return nil, nil, &Refused{fmt.Errorf("%s: %w", file.Name(), err)}
+		err = fmt.Errorf("%s: %w", file.Name(), err)
+		if newer := (*files.Unfit)(nil); !errors.As(err, &newer) || newer.Version <= Schema { // else another Marple will take it
+			err = &Refused{err}
+		}
+		return nil, nil, err
 	}
 	return s, data, nil
 }

@@ -51,7 +51,7 @@ or MARPLE_CONFIG (keep-raw: on). A flag counts more than a variable, a variable 
 		},
 	}
 	c.CompletionOptions.DisableDefaultCmd = true // where it is the root: a program may have that name
-	c.Flags().SetInterspersed(false) // what follows the program is the program's
+	c.Flags().SetInterspersed(false)             // what follows the program is the program's
 	values := map[string]*string{}
 	for _, s := range setting.Table {
 		values[s.Key] = c.Flags().String(s.Key, s.Preset, s.Doc+expected(s))

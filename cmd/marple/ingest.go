@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +30,8 @@ func dbIngest() *cobra.Command {
 		Short: "Take the summaries of a site's jobs from the spool directory",
 		Long: `Takes the summaries that jobs measured for the site (see marple environment) have left in the spool directory into the
 database, and removes their files: each once, however often this is interrupted. A file counts as a job of the user who
-owns it; one that says otherwise, or is no summary, is refused and removed.
+owns it; one that says otherwise, or is no summary, is refused and removed. Files that are not named as Marple names summaries are
+left alone.
 
 With --watch it goes on until it is interrupted, and looks again every so many seconds; a database that cannot be
 reached is tried again.
@@ -47,7 +49,7 @@ reached is tried again.
 	every := c.Flags().Duration("every", 10*time.Second, "how often to look, with --watch")
 	keep := c.Flags().String("keep", "", "remove jobs that started longer ago, and take none: 24 months, 90 days (default: keep all)")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
-		i := &ingester{spool: arguments[0], out: c, said: map[string]bool{}, users: map[uint32]string{}}
+		i := &ingester{spool: arguments[0], out: c, users: map[uint32]string{}}
 		var err error
 		if i.keep, err = parseKeep(*keep); err != nil {
 			return usage("%w", err)
@@ -105,8 +107,10 @@ type ingester struct {
 	spool string
 	out   *cobra.Command
 	keep  func(now time.Time) time.Time
-	said  map[string]bool // what is wrong with files that stay
-	users map[uint32]string
+	users map[uint32]string // those that were found
+	// What is wrong with files that stay, and with the database, is said when it is new: before is what the last pass said.
+	before, said map[string]bool
+	more         int // lines that are not said, since there are too many
 
 	taken, added int64
 	refused      int
@@ -114,9 +118,15 @@ type ingester struct {
 
 // watch passes until it is told to stop. What fails is said, and tried again.
 func (i *ingester) watch(ctx context.Context, every time.Duration) error {
+	failed := "" // what the last pass could not do
 	for {
 		if err := i.pass(ctx); err != nil && ctx.Err() == nil {
-			i.say("%v", err)
+			if text := err.Error(); text != failed {
+				i.print(text)
+			}
+			failed = err.Error()
+		} else {
+			failed = ""
 		}
 		select {
 		case <-ctx.Done():
@@ -126,15 +136,26 @@ func (i *ingester) watch(ctx context.Context, every time.Duration) error {
 	}
 }
 
-// mostSaid lines about files are remembered: whoever lays thousands of them there is not to fill a log.
+// mostSaid lines of a pass are said one by one: whoever lays thousands of files there is not to fill a log.
 const mostSaid = 1000
 
+// say says what is wrong with a file, unless the last pass has said so.
 func (i *ingester) say(format string, arguments ...any) {
 	text := fmt.Sprintf(format, arguments...)
-	if !i.said[text] && len(i.said) < mostSaid {
+	switch {
+	case i.said[text]:
+	case len(i.said) >= mostSaid:
+		i.more++
+	default:
 		i.said[text] = true
-		fmt.Fprintln(i.out.ErrOrStderr(), "marple: "+words.Clean(text))
+		if !i.before[text] {
+			i.print(text)
+		}
 	}
+}
+
+func (i *ingester) print(text string) {
+	fmt.Fprintln(i.out.ErrOrStderr(), "marple: "+words.Clean(text))
 }
 
 const (
@@ -145,6 +166,12 @@ const (
 
 // pass takes what is in the spool directory now.
 func (i *ingester) pass(ctx context.Context) error {
+	i.before, i.said, i.more = i.said, map[string]bool{}, 0
+	defer func() {
+		if i.more > 0 {
+			i.print(fmt.Sprintf("and %s more", words.Count(uint64(i.more), "file", "files")))
+		}
+	}()
 	spool, err := files.In(i.spool)
 	if err != nil {
 		return err
@@ -179,10 +206,13 @@ func (i *ingester) take(ctx context.Context, s *store.Store, spool files.Directo
 	var done []files.File
 	for _, name := range names {
 		file := spool.File(name)
-		if !strings.HasSuffix(name, summary.Suffix) {
+		whole, unfinished := summary.Named(name)
+		if unfinished {
 			if info, err := os.Lstat(filepath.Join(i.spool, name)); err == nil && time.Since(info.ModTime()) > abandoned {
 				_ = file.Remove() // never a directory
 			}
+		}
+		if !whole {
 			continue
 		}
 		found, data, err := summary.Read(spool, name)
@@ -198,7 +228,12 @@ func (i *ingester) take(ctx context.Context, s *store.Store, spool files.Directo
 		case i.keep != nil && found.Started.Before(i.keep(time.Now())):
 			done = append(done, file)
 		default:
-			jobs = append(jobs, store.NewJob(i.userOf(found.UID), found, data))
+			name, err := i.userOf(found.UID)
+			if err != nil {
+				i.say("user %d cannot be looked up, whose jobs stay: %v", found.UID, err)
+				continue
+			}
+			jobs = append(jobs, store.NewJob(name, found, data))
 			done = append(done, file)
 		}
 	}
@@ -225,25 +260,34 @@ func (i *ingester) remove(file files.File) {
 	}
 }
 
-// userOf names a user as the system does, which may have to ask a directory service: getent does.
-func (i *ingester) userOf(uid uint32) string {
-	name, known := i.users[uid]
-	if known {
-		return name
+// noSuchKey is how getent ends where it knows of no such user.
+const noSuchKey = 2
+
+// userOf names a user as the system does, which may have to ask a directory service: getent does. One that there is no more is
+// called by the number; where that cannot be known now, there is an error.
+func (i *ingester) userOf(uid uint32) (string, error) {
+	if name, known := i.users[uid]; known {
+		return name, nil
 	}
 	id := strconv.FormatUint(uint64(uid), 10)
-	name = id
+	name := ""
 	if u, err := user.LookupId(id); err == nil {
 		name = u.Username
 	} else {
 		ctx, end := context.WithTimeout(i.out.Context(), 10*time.Second)
 		defer end()
-		if line, err := exec.CommandContext(ctx, "getent", "passwd", id).Output(); err == nil {
-			if found, _, ok := strings.Cut(string(line), ":"); ok && found != "" {
-				name = found
-			}
+		line, err := exec.CommandContext(ctx, "getent", "passwd", id).Output()
+		var ended *exec.ExitError
+		switch {
+		case errors.Is(err, exec.ErrNotFound), errors.As(err, &ended) && ended.ExitCode() == noSuchKey:
+			return id, nil
+		case err != nil:
+			return "", fmt.Errorf("getent: %w", cmp.Or(ctx.Err(), err))
+		}
+		if name, _, _ = strings.Cut(string(line), ":"); name == "" {
+			return id, nil
 		}
 	}
 	i.users[uid] = name
-	return name
+	return name, nil
 }

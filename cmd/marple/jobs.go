@@ -52,6 +52,7 @@ func (a access) only(r *http.Request) string {
 
 const (
 	mostGroups  = 200
+	allGroups   = 1 << 20
 	mostJobs    = 100
 	recentDays  = 30
 	noSuchGroup = "(none)"
@@ -144,10 +145,23 @@ func heads(by string, titles ...string) []page.Sort {
 
 func coreHours(seconds float64) string { return strconv.FormatFloat(seconds/3600, 'g', 3, 64) }
 
+// most are the groups that lose most, or the last spans of time; what is left out is said.
+func (l *library) most(ctx context.Context, f store.JobFilter, by string) (sums []store.Sum, cut string, err error) {
+	sums, err = l.store.Sums(ctx, f, by, mostGroups+1)
+	if len(sums) <= mostGroups {
+		return sums, "", err
+	}
+	if slices.Contains(jobGroups[5:], by) {
+		return sums[1:], fmt.Sprintf("These are the last %d; there are earlier ones.", mostGroups), err
+	}
+	return sums[:mostGroups], fmt.Sprintf("These are the %d that lose most; there are more.", mostGroups), err
+}
+
 // sums says what each group costs, and what of that it loses.
 func (l *library) sums(ctx context.Context, f store.JobFilter, by string, link func(string) string) (page.JobTable, error) {
 	t := page.JobTable{Head: heads(by, "Jobs", "Core hours", "Lost", "Parallel", "With an imbalance of 30 % or more")}
-	sums, err := l.store.Sums(ctx, f, by, mostGroups)
+	sums, cut, err := l.most(ctx, f, by)
+	t.Cut = cut
 	for _, s := range sums {
 		t.Rows = append(t.Rows, page.JobRow{Name: cmp.Or(s.Name, noSuchGroup), Link: link(s.Name),
 			Cells: []string{words.Number(uint64(s.Jobs)), coreHours(s.CoreTime), coreHours(s.Lost), words.Percent(s.Parallel()), words.Number(uint64(s.Imbalanced))}})
@@ -160,11 +174,12 @@ func (l *library) changes(ctx context.Context, f store.JobFilter, by string, day
 	t := page.JobTable{Head: heads(by, "Jobs before", "Jobs since", "Core hours a job before", "Since", "Parallel before", "Since")}
 	before, since := f, f
 	before.To, since.From = day, day
-	first, err := l.store.Sums(ctx, before, by, mostGroups)
+	first, err := l.store.Sums(ctx, before, by, allGroups) // one that lost little before may be among those that lose most since
 	if err != nil {
 		return t, err
 	}
-	second, err := l.store.Sums(ctx, since, by, mostGroups)
+	second, cut, err := l.most(ctx, since, by)
+	t.Cut = cut
 	was := map[string]store.Sum{}
 	for _, s := range first {
 		was[s.Name] = s
@@ -181,10 +196,19 @@ func (l *library) changes(ctx context.Context, f store.JobFilter, by string, day
 		}
 		return words.Percent(s.Parallel())
 	}
-	for _, s := range second {
-		w := was[s.Name]
-		t.Rows = append(t.Rows, page.JobRow{Name: cmp.Or(s.Name, noSuchGroup), Link: link(s.Name),
+	row := func(w, s store.Sum) {
+		name := cmp.Or(s.Name, w.Name)
+		t.Rows = append(t.Rows, page.JobRow{Name: cmp.Or(name, noSuchGroup), Link: link(name),
 			Cells: []string{fmt.Sprint(w.Jobs), fmt.Sprint(s.Jobs), each(w), each(s), parallel(w), parallel(s)}})
+	}
+	for _, s := range second {
+		row(was[s.Name], s)
+		delete(was, s.Name)
+	}
+	for _, w := range first { // there are none of these any more
+		if _, gone := was[w.Name]; gone && cut == "" && len(t.Rows) < mostGroups {
+			row(w, store.Sum{})
+		}
 	}
 	return t, err
 }

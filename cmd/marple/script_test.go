@@ -39,6 +39,12 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:  "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Condition: func(condition string) (bool, error) {
+			if condition != "root" {
+				return false, fmt.Errorf("unknown condition %q", condition)
+			}
+			return os.Getuid() == 0, nil
+		},
 		Setup: func(e *testscript.Env) error {
 			directory := filepath.Join(e.WorkDir, "marple-app-1")
 			e.Setenv("RUN", directory)

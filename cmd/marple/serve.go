@@ -62,6 +62,9 @@ does without.`,
 		if len(*admins) > 0 && *header == "" {
 			return usage("--admin: expected --user-header, too")
 		}
+		if *open && *header != "" {
+			return usage("--open: with --user-header every user of this computer could say to be another; expected --socket, or neither")
+		}
 		if len(arguments) == 0 {
 			return usage("serve: expected runs, directories that hold runs, or db: for those in the database")
 		}

@@ -2,9 +2,10 @@
 help("All MPI programs are measured for the site. Not this one: export MARPLE_ENABLE=off")
 whatis("Measures MPI programs for the site")
 
-local root = os.getenv("MARPLE_ROOT") or "/opt/marple"
+-- The loader of glibc sees the library there; that of musl does not, which could not load it.
+local root = "/usr/$LIB/../../../../../../../.." .. (os.getenv("MARPLE_ROOT") or "/opt/marple")
 if os.getenv("MARPLE_ENABLE") ~= "off" then
-    prepend_path("LD_PRELOAD", pathJoin(root, "lib/libmarple.so"), ":")
+    prepend_path("LD_PRELOAD", root .. "/lib/libmarple.so", ":")
     setenv("MARPLE_SITE", "1")
     setenv("MARPLE_SPOOL", "/var/spool/marple")
 end

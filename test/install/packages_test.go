@@ -3,6 +3,7 @@ package install
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -31,6 +32,11 @@ func TestPackages(t *testing.T) {
 			root := open(t)
 			output(t, "rm -rf ../../build/marple[-_]*.tar.gz ../../build/marple_*.deb ../../build/$(uname -m)/*.rpm; make -C ../.. "+c.target)
 			output(t, c.install, "ROOT="+root)
+			if c.target == "rpm" { // where another package has a directory with other rights, both cannot be installed
+				for _, line := range strings.Split(output(t, "rpm -qp --queryformat '[%{FILEMODES:perms} %{FILENAMES}\n]' ../../build/$(uname -m)/marple-*.rpm"), "\n") {
+					assert.True(t, !strings.HasPrefix(line, "d") || strings.Contains(line, "marple"), line)
+				}
+			}
 			marple := filepath.Join(root, c.prefix, "bin", "marple")
 			out, err := stranger(t, marple+" exec --out run "+plain+" && "+marple+" callgraph run && "+marple+" version")
 			require.NoError(t, err, out)
