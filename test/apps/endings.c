@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define CALLS 12345 /* some rings full, and a rest */
+#define CALLS 5001 /* two rings full, and a rest */
 
 static struct account {
     volatile unsigned long pid, begun, ended, bytes;

@@ -25,6 +25,7 @@ import (
 	"marple/analysis/record"
 	"marple/analysis/report"
 	"marple/analysis/run"
+	"marple/test/harness"
 )
 
 // account is what a rank of test/apps/endings.c has written down of itself.
@@ -111,7 +112,11 @@ func TestEndings(t *testing.T) {
 	each(t, func(t *testing.T, mpi *library) {
 		program := mpi.compile(t, "endings", "-g")
 		for _, end := range endings {
-			for who := range strings.FieldsSeq(end.who) {
+			for i, who := range strings.Fields(end.who) {
+				// MPICH has all of it here, each other library each end once: where one rank ends that way if that is possible.
+				if i > 0 && mpi != mpich && !harness.Long() {
+					continue
+				}
 				t.Run(end.how+" by "+who, func(t *testing.T) {
 					how := []string{end.how}
 					if who == "one" {
@@ -422,13 +427,16 @@ func TestSurvivors(t *testing.T) {
 	for rank, ended := range []string{"finalized", "vanished", "finalized"} {
 		assert.Equal(t, ended, r.PerRank[rank].Ended)
 	}
-	assert.Equal(t, uint64(3*12345), function(r, "MPI_Sendrecv").Calls)
+	assert.Equal(t, uint64(3*5001), function(r, "MPI_Sendrecv").Calls)
 }
 
 // Where some ranks run without Marple, none is measured, and nothing waits for what never comes.
 func TestSomeRanksWithoutMarple(t *testing.T) {
 	t.Parallel()
 	eachReal(t, func(t *testing.T, mpi *library) { // the mock's launcher starts one program
+		if mpi != mpich && !harness.Long() { // it takes ten seconds
+			return
+		}
 		program := mpi.compile(t, "endings")
 		account := filepath.Join(t.TempDir(), "account")
 		line := append(mpi.launch(1, artifact(t, "marple"), "exec", program, account, "MPI_Finalize"), ":", "-n", "1", program, account, "MPI_Finalize")
