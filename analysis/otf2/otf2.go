@@ -291,7 +291,6 @@ type writer struct {
 	*record.Writer
 	t       *trace
 	rank    int32
-	raw     string // where; empty: nowhere
 	comms   map[uint64]uint16
 	threads int
 	logs    []*record.Log
