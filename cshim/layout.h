@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define MRL_MAGIC "MARPLE\r\n"
-#define MRL_VERSION 13u
+#define MRL_VERSION 14u
 
 /* What a call does. The order is that of analysis/record; values are written to disk. */
 enum mrl_op {
@@ -483,6 +483,7 @@ struct mrl_header {
     uint64_t init_ticks;           /* spent in MPI_Init */
     uint64_t thread_level;         /* 0..3: single, funneled, serialized, multiple */
     uint64_t others_cpu_ns;        /* CPU time of all threads but the main one, from begin_tick to end_tick */
+    uint64_t peak_memory;          /* bytes that the process had in memory at most until end_tick; 0: not known */
     uint64_t unrecorded_ticks;        /* the program did not want MPI calls recorded: so long, ... */
     uint64_t unrecorded_since;        /* ... and since this tick, if it is not 0 */
     /* how full the tables are; beyond these nothing is valid */

@@ -177,6 +177,20 @@ void mrl_record(struct mrl_instant before)
     mrl_switch(true);
 }
 
+/* Of this program: what getrusage tells holds for programs before an exec too, such as `marple exec`. */
+static uint64_t peak_memory(void)
+{
+    FILE *file = fopen("/proc/self/status", "re");
+    char line[256];
+    unsigned long long kibibytes = 0;
+    if (!file)
+        return 0;
+    while (fgets(line, sizeof line, file) && sscanf(line, "VmHWM: %llu", &kibibytes) != 1) {
+    }
+    fclose(file);
+    return (uint64_t)kibibytes << 10;
+}
+
 /* Nothing is recorded any more: `end` is the tick at which all ranks had arrived. */
 void mrl_stop_recording(uint64_t end)
 {
@@ -186,6 +200,7 @@ void mrl_stop_recording(uint64_t end)
     mrl.header->last = mrl_instant_now();
     mrl.header->end_tick = end;
     mrl.header->others_cpu_ns = mrl_cpu_others();
+    mrl.header->peak_memory = peak_memory();
     mrl.header->state = MRL_FINALIZED;
 }
 

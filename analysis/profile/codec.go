@@ -25,7 +25,7 @@ type coder struct {
 
 var errDamaged = errors.New("damaged profile")
 
-const formatVersion = 12
+const formatVersion = 13
 
 // Encode gives the profile as bytes for another rank.
 func Encode(p *Profile) []byte {
@@ -218,7 +218,7 @@ func total(c *coder, t *Total) {
 	number(c, &t.Threads)
 	number(c, &t.Cores)
 	for _, x := range []*uint64{&t.Wall, &t.Useful, &t.MPI, &t.OffCore, &t.Waited, &t.Blocked, &t.Paused, &t.Own, &t.Init,
-		&t.OtherMPI, &t.Others, &t.Calls, &t.Invocations, &t.Sent, &t.SentBytes, &t.Received, &t.ReceivedBytes, &t.Longest,
+		&t.OtherMPI, &t.Others, &t.Memory, &t.Calls, &t.Invocations, &t.Sent, &t.SentBytes, &t.Received, &t.ReceivedBytes, &t.Longest,
 		&t.SentSizes.Least, &t.SentSizes.Most, &t.ReceivedSizes.Least, &t.ReceivedSizes.Most} {
 		number(c, x)
 	}

@@ -92,6 +92,7 @@ type Total struct {
 	OtherMPI uint64 // MPI calls of other threads
 	Others   uint64 // CPU time of other threads during Wall
 	Cores    uint64 // CPUs that the rank may use
+	Memory   uint64 // bytes that the process had in memory at most, with Marple's own
 
 	Calls                    uint64 // MPI calls of all threads
 	Invocations              uint64 // of components, that have ended
@@ -209,7 +210,7 @@ func FromProcess(p *record.Process, logs Logs) *Profile {
 	}
 	clock := callgraph.ClockOf(h)
 	total := Total{Rank: h.Rank, Host: h.Host, PID: h.PID, State: uint8(h.State), Abort: h.AbortCode, Error: text(h.Error[:]), Init: clock.Ns(h.InitTicks),
-		Others: h.OthersCPUNs, Cores: uint64(host.Cores())}
+		Others: h.OthersCPUNs, Memory: h.PeakMemory, Cores: uint64(host.Cores())}
 	comms := newComms(p, clock)
 	for _, t := range p.Threads() {
 		total.Threads += uint32(t.Owners)

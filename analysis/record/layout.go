@@ -300,6 +300,7 @@ type Header struct {
 	InitTicks                                                                 uint64
 	ThreadLevel                                                               uint64
 	OthersCPUNs                                                               uint64
+	PeakMemory                                                                uint64
 	UnrecordedTicks, UnrecordedSince                                          uint64
 	Strings, Nodes, Comms, Modules, Members, Threads                          uint32
 	NodesLost, CommsLost, StringsLost, MembersLost, ThreadsLost, RequestsLost uint64
@@ -325,7 +326,7 @@ type Header struct {
 
 const (
 	magic   = "MARPLE\r\n"
-	version = 13
+	version = 14
 
 	recordSize    = 32
 	stringsMax    = 1 << 20

@@ -327,7 +327,25 @@ func (w *writer) efficiency() {
 		w.block("Threads      ", "             ", fmt.Sprintf("others than the one that calls MPI computed on %.2f cores per rank; "+
 			"efficiencies and shares are of the one that does", cores))
 	}
+	w.memory()
 	w.sampled()
+}
+
+// memory says what the processes had in memory at most, if that is known of each.
+func (w *writer) memory() {
+	most, sum := run.RankBalance{}, 0.0
+	for _, b := range w.r.PerRank {
+		if b.PeakMemory == 0 {
+			return
+		}
+		if sum += float64(b.PeakMemory); b.PeakMemory > most.PeakMemory {
+			most = b
+		}
+	}
+	if ranks := len(w.r.PerRank); ranks > 0 {
+		w.block("Memory       ", "             ", fmt.Sprintf("at most %s per rank, %s of rank %d; with Marple's own",
+			words.Size(sum/float64(ranks)), words.Size(float64(most.PeakMemory)), most.Rank))
+	}
 }
 
 // unexplained says how much of what is lost no finding tells of.

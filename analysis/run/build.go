@@ -135,7 +135,7 @@ func (b *builder) balance(r *Run) {
 			Blocked: t.Blocked, Paused: t.Paused, Own: t.Own}
 		r.Core.Add(one)
 		r.PerRank = append(r.PerRank, RankBalance{Rank: int(t.Rank), Host: hosts[t.Host], Ended: endings[t.State],
-			Abort: int(t.Abort), Error: t.Error, Threads: int(t.Threads), Balance: one, Longest: t.Longest, InitNs: t.Init, OtherMPI: t.OtherMPI, OtherCPU: t.Others, Cores: int(t.Cores), Calls: t.Calls,
+			Abort: int(t.Abort), Error: t.Error, Threads: int(t.Threads), Balance: one, Longest: t.Longest, InitNs: t.Init, OtherMPI: t.OtherMPI, OtherCPU: t.Others, PeakMemory: t.Memory, Cores: int(t.Cores), Calls: t.Calls,
 			Sent: t.Sent, SentBytes: t.SentBytes, Received: t.Received, ReceivedBytes: t.ReceivedBytes,
 			MessageSizes: newMessageSizes(t.SentSizes, t.ReceivedSizes)})
 	}

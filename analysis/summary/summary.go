@@ -66,6 +66,7 @@ type Summary struct {
 	IOTime    uint64 `json:"mpi_io_ns"` // in MPI's file operations, over all ranks
 	IORead    uint64 `json:"mpi_io_read"`
 	IOWritten uint64 `json:"mpi_io_written"`
+	Memory    uint64 `json:"peak_memory,omitempty"` // bytes, of the rank that had most in memory; 0: not known
 
 	Findings   []Finding `json:"findings"` // the first ones
 	Incomplete bool      `json:"incomplete,omitempty"`
@@ -110,6 +111,9 @@ func Of(r *run.Run, job, account string) *Summary {
 			one.Gain = f.Gain.High
 		}
 		s.Findings = append(s.Findings, one)
+	}
+	for _, b := range r.PerRank {
+		s.Memory = max(s.Memory, b.PeakMemory)
 	}
 	for _, n := range slices.Concat(r.Conditions, r.NotSeen) {
 		s.Incomplete = s.Incomplete || n.Incomplete()
@@ -176,7 +180,7 @@ func (s *Summary) check() error {
 		return errors.New("no program")
 	case s.Started.Before(earliest) || s.Started.After(latest):
 		return fmt.Errorf("started in the year %d", s.Started.Year())
-	case max(s.IORead, s.IOWritten) > math.MaxInt64:
+	case max(s.IORead, s.IOWritten, s.Memory) > math.MaxInt64:
 		return errors.New("a number is too large")
 	case s.Wall > longest:
 		return fmt.Errorf("it took %.0f s", float64(s.Wall)/1e9)

@@ -25,6 +25,7 @@ func measured() *run.Run {
 	for i := range 5000 {
 		r.Hosts = append(r.Hosts, run.Host{Name: fmt.Sprintf("%s%d", strings.Repeat(`"`, 300), i)})
 	}
+	r.PerRank = []run.RankBalance{{PeakMemory: 2 << 20}, {PeakMemory: 3 << 20}, {}}
 	for range 10 {
 		hostile := strings.Repeat(`é"`, 1000)
 		r.Findings = append(r.Findings, run.Finding{ID: hostile, Title: hostile, Where: hostile, Advice: hostile, Share: 0.3, Gain: &run.Gain{High: 0.2}})
@@ -44,7 +45,7 @@ func TestBounds(t *testing.T) {
 	assert.Equal(t, "app·[2J", s.Program)
 	assert.Equal(t, "account·", s.Account)
 	assert.Equal(t, 5000, s.HostCount)
-	assert.Equal(t, [3]uint64{7, 50, 100}, [3]uint64{s.IOTime, s.IORead, s.IOWritten})
+	assert.Equal(t, [4]uint64{7, 50, 100, 3 << 20}, [4]uint64{s.IOTime, s.IORead, s.IOWritten, s.Memory})
 	assert.Len(t, s.Findings, mostOf)
 }
 

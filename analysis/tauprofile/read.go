@@ -281,6 +281,7 @@ var figures = []struct {
 	{"Marple Waited For Core In MPI (ns)", func(b *run.RankBalance) uint64 { return b.Waited }, func(t *profile.Total) *uint64 { return &t.Waited }},
 	{"Marple Blocked (ns)", func(b *run.RankBalance) uint64 { return b.Blocked }, func(t *profile.Total) *uint64 { return &t.Blocked }},
 	{"Marple Other Threads (ns)", func(b *run.RankBalance) uint64 { return b.OtherCPU }, func(t *profile.Total) *uint64 { return &t.Others }},
+	{"Marple Peak Memory (B)", func(b *run.RankBalance) uint64 { return b.PeakMemory }, func(t *profile.Total) *uint64 { return &t.Memory }},
 	{"Marple Cores Of Rank", func(b *run.RankBalance) uint64 { return uint64(b.Cores) }, func(t *profile.Total) *uint64 { return &t.Cores }},
 }
 

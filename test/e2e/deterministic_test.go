@@ -40,6 +40,7 @@ var mayDiffer = []struct{ of, field, why string }{
 	{"run", "clocks", "the machine's, or the simulation's"},
 	{"run", "hosts", "where it ran"},
 	{"per_rank", "host", "where it ran"},
+	{"per_rank", "peak_memory_bytes", "the process's, with what the report takes"},
 	{"per_rank", "cores", "where it ran, and what the launcher bound it to"},
 	{"run", "mpi", "the library"},
 	{"run", "modules", "the executable's path and build id: there is one for each library"},

@@ -165,7 +165,9 @@ func TestOtherThreads(t *testing.T) {
 		assert.LessOrEqual(t, counted, all+granularity*hostRanks)
 		for _, rank := range measured.PerRank {
 			assert.Positive(t, rank.Cores)
+			assert.Equal(t, rank.Rank == 0, rank.PeakMemory > measured.PerRank[1].PeakMemory+32<<20, "rank %d: %d bytes", rank.Rank, rank.PeakMemory)
 		}
+		assert.Regexp(t, `(?m)^Memory +at most [\d.]+ MiB per rank, [\d.]+ MiB of rank 0;`, r.stderr)
 		if _, tell := measured.OtherThreads(); tell {
 			assert.Regexp(t, `(?m)^Threads +others than the one that calls MPI computed on \d\.\d\d cores per rank`, r.stderr)
 		}
