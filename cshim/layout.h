@@ -341,7 +341,7 @@ struct mrl_open {
 #define MRL_PLACES 128u  /* different places of samples before one event; further ones count as not known */
 #define MRL_RESERVE (72u + MRL_PLACES) /* most records one event may commit together, and what comes before it */
 #define MRL_UNDO 256u    /* aggregates saved per hand-over before an early commit */
-#define MRL_ENTRIES 16384u
+#define MRL_ENTRIES 65536u
 #define MRL_ENTRIES_FIRST 512u /* aggregates there is storage for from the start */
 
 struct mrl_thread {

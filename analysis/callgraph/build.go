@@ -323,6 +323,9 @@ func charge(n *Node, ns uint64) { n.Exclusive.Sum += ns }
 
 func (b *builder) call(root ID, e *record.Entry) {
 	n := b.path(root, e.Path())
+	if op, shared := e.Shared(); shared {
+		n = b.add(Node{Parent: n.ID, Kind: KindMPI, Op: op, Name: "MPI: " + op.String()})
+	}
 	s := b.stat(e)
 	n.Calls = n.Calls.Merge(s)
 	charge(n, s.Sum)

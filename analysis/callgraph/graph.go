@@ -9,10 +9,10 @@
 package callgraph
 
 import (
-	"cmp"
 	"encoding/hex"
 	"hash/fnv"
 	"slices"
+	"sort"
 
 	"marple/analysis/record"
 	"marple/analysis/stat"
@@ -169,11 +169,11 @@ type Stuck struct {
 
 // Find gives the node with this ID, or nil.
 func (g *Graph) Find(id ID) *Node {
-	i, ok := slices.BinarySearchFunc(g.Nodes, id, func(n Node, id ID) int { return cmp.Compare(n.ID, id) })
-	if !ok {
-		return nil
+	// A search of package slices would copy a node at each step.
+	if i := sort.Search(len(g.Nodes), func(i int) bool { return g.Nodes[i].ID >= id }); i < len(g.Nodes) && g.Nodes[i].ID == id {
+		return &g.Nodes[i]
 	}
-	return &g.Nodes[i]
+	return nil
 }
 
 // Children maps each node to the indices of its children, in order of ID.

@@ -32,8 +32,8 @@ type data struct {
 	partial  bool    // totals of ranks are not known
 	ids      map[string]int
 	atPlace  map[int][]int // call paths by the first one that is the same place
-	waited   []placed      // of wait sites and of delays, at call paths of this data
-	delayed  []placed
+	waited   *placedList   // of wait sites and of delays, at call paths of this data
+	delayed  *placedList
 	unknown  *float64
 	costs    map[string]run.CallCost
 	paths    *run.Paths
@@ -191,7 +191,7 @@ type context struct {
 	sums        map[string][]float64
 	parted      bool // components depend on the rank
 	failed      map[string]error
-	names       []pathNames       // on the way to a call path
+	ways        map[*knowledge.Condition]*ways
 	has         []map[string]bool // per class: roles
 	occurrences map[string]*Occurrences
 }
@@ -204,7 +204,7 @@ const (
 
 func newContext(d *data, s *knowledge.Scope, parent *context) *context {
 	c := &context{data: d, scope: s, parent: parent, parts: s.Model.Components, number: map[string]int{}, roles: map[string][]bool{},
-		sums: map[string][]float64{}, failed: map[string]error{}, occurrences: map[string]*Occurrences{}}
+		ways: map[*knowledge.Condition]*ways{}, sums: map[string][]float64{}, failed: map[string]error{}, occurrences: map[string]*Occurrences{}}
 	for i, p := range c.parts {
 		c.number[p.Name] = i
 	}
@@ -302,13 +302,6 @@ func (c *context) walk() {
 	for i, class := range c.class {
 		member[class] = i
 	}
-	c.names = make([]pathNames, len(c.nodes))
-	for i := range c.nodes {
-		if p := c.nodes[i].parent; p >= 0 {
-			c.names[i] = c.names[p]
-		}
-		c.names[i] = c.names[i].with(&c.nodes[i])
-	}
 	for class := range c.assign {
 		at := make([]int, len(c.nodes))
 		c.assign[class] = at
@@ -371,25 +364,55 @@ func (c *context) holds(rank, i int, component string) bool {
 	return component == "all" || at >= 0 && c.inside[at][c.number[component]]
 }
 
-// pathNames are the functions, regions and files on the way to a call path.
-type pathNames struct{ functions, regions, files []string }
+// ways tells, for each call path, whether a function, region or file on the way to it fits what a condition asks for; nil
+// where it asks for none.
+type ways struct{ in, function, region, file []bool }
 
-func (p pathNames) with(n *node) pathNames {
-	for _, inlined := range slices.Backward(n.Inlined) {
-		p.functions = append(slices.Clip(p.functions), inlined.Function)
+func (c *context) waysOf(one *knowledge.Condition) *ways {
+	if w := c.ways[one]; w != nil {
+		return w
 	}
-	if n.File != "" {
-		p.files = append(slices.Clip(p.files), n.File)
+	w := &ways{
+		in:       c.onTheWay(one.In, func(n *node, fit func(string)) { eachFunction(n, fit); eachRegion(n, fit) }),
+		function: c.onTheWay(one.Function, eachFunction),
+		region:   c.onTheWay(one.Region, eachRegion),
+		file:     c.onTheWay(one.File, func(n *node, fit func(string)) { fit(n.File) }),
 	}
-	switch n.kind {
-	case callgraph.KindFrame:
-		if n.Function != "" {
-			p.functions = append(slices.Clip(p.functions), n.Function)
+	c.ways[one] = w
+	return w
+}
+
+func (c *context) onTheWay(globs []knowledge.Glob, each func(n *node, fit func(string))) []bool {
+	if len(globs) == 0 {
+		return nil
+	}
+	way := make([]bool, len(c.nodes))
+	for i := range c.nodes {
+		if p := c.nodes[i].parent; p >= 0 && way[p] {
+			way[i] = true
+			continue
 		}
-	case callgraph.KindRegion, callgraph.KindPhase, callgraph.KindComponent:
-		p.regions = append(slices.Clip(p.regions), n.Name)
+		each(&c.nodes[i], func(name string) {
+			way[i] = way[i] || name != "" && slices.ContainsFunc(globs, func(g knowledge.Glob) bool { return g.Fits(name) })
+		})
 	}
-	return p
+	return way
+}
+
+func eachFunction(n *node, fit func(string)) {
+	for i := range n.Inlined {
+		fit(n.Inlined[i].Function)
+	}
+	if n.kind == callgraph.KindFrame {
+		fit(n.Function)
+	}
+}
+
+func eachRegion(n *node, fit func(string)) {
+	switch n.kind {
+	case callgraph.KindRegion, callgraph.KindPhase, callgraph.KindComponent:
+		fit(n.Name)
+	}
 }
 
 // fits tells whether a call path, or a single event of it, belongs to a component of which its parent is not part.
@@ -425,13 +448,16 @@ func (c *context) differ(class, i int) bool {
 
 // fitsPath holds what the call path tells against a condition.
 func (c *context) fitsPath(one *knowledge.Condition, i int, has map[string]bool) bool {
-	names := &c.names[i]
+	if one.Named() {
+		w := c.waysOf(one)
+		for _, way := range [][]bool{w.in, w.function, w.region, w.file} {
+			if way != nil && !way[i] {
+				return false
+			}
+		}
+	}
 	switch {
 	case one.Role != "" && !has[one.Role],
-		len(one.In) > 0 && !anyFits(one.In, names.functions) && !anyFits(one.In, names.regions),
-		len(one.Function) > 0 && !anyFits(one.Function, names.functions),
-		len(one.Region) > 0 && !anyFits(one.Region, names.regions),
-		len(one.File) > 0 && !anyFits(one.File, names.files),
 		one.Leaf() && !c.leaf(one, i):
 		return false
 	}

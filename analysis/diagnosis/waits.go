@@ -189,27 +189,41 @@ type placed struct {
 	seconds float64
 }
 
+// placedList is all of one kind, in order, and by place: there are as many places as call paths.
+type placedList struct {
+	all []placed
+	at  map[int][]placed
+}
+
+func (l *placedList) add(d *data, pattern, id string, ns uint64) {
+	if i, ok := d.byID()[id]; ok {
+		one := placed{pattern, i, seconds(ns)}
+		l.all = append(l.all, one)
+		l.at[d.nodes[i].place] = append(l.at[d.nodes[i].place], one)
+	}
+}
+
 // placedWaits are the wait sites and the delays whose call paths are of this data.
-func (d *data) placedWaits() (waited, delayed []placed) {
+func (d *data) placedWaits() (waited, delayed *placedList) {
 	if d.waited == nil {
-		d.waited, d.delayed = []placed{}, []placed{}
+		d.waited, d.delayed = &placedList{at: map[int][]placed{}}, &placedList{at: map[int][]placed{}}
 		for _, s := range d.r.Waits.Sites {
-			if i, ok := d.byID()[s.Node]; ok {
-				d.waited = append(d.waited, placed{s.Pattern, i, seconds(s.Ns)})
-			}
+			d.waited.add(d, s.Pattern, s.Node, s.Ns)
 		}
 		for _, s := range d.r.Waits.Delays {
-			if i, ok := d.byID()[s.Node]; ok {
-				d.delayed = append(d.delayed, placed{s.Pattern, i, seconds(s.Direct + s.Passed)})
-			}
+			d.delayed.add(d, s.Pattern, s.Node, s.Direct+s.Passed)
 		}
 	}
 	return d.waited, d.delayed
 }
 
 // sumOf adds up what a selection has of a pattern, or of all.
-func (e *evaluator) sumOf(list []placed, s selection, pattern string) (total float64) {
-	for _, p := range list {
+func (e *evaluator) sumOf(list *placedList, s selection, pattern string) (total float64) {
+	within := list.all
+	if s.place >= 0 {
+		within = list.at[e.nodes[s.place].place]
+	}
+	for _, p := range within {
 		if (pattern == "" || p.pattern == pattern) && e.selected(s, p.node) {
 			total += p.seconds
 		}

@@ -110,10 +110,9 @@ func (c *Condition) Leaf() bool {
 // Glob is a pattern for names: * for any text, ? for any character, whatever the case.
 type Glob string
 
-// Fits tells whether a name fits.
-func (g Glob) Fits(name string) bool { return fits(strings.ToLower(string(g)), strings.ToLower(name)) }
-
-func fits(glob, name string) bool {
+// Fits tells whether a name fits; names are many, so nothing is allocated.
+func (g Glob) Fits(name string) bool {
+	glob := string(g)
 	star, mark := -1, 0 // the last * and what of the name it has taken
 	i, j := 0, 0
 	for j < len(name) {
@@ -121,7 +120,7 @@ func fits(glob, name string) bool {
 		case i < len(glob) && glob[i] == '*':
 			star, mark = i, j
 			i++
-		case i < len(glob) && (glob[i] == '?' || glob[i] == name[j]):
+		case i < len(glob) && (glob[i] == '?' || lower(glob[i]) == lower(name[j])):
 			i, j = i+1, j+1
 		case star >= 0:
 			mark++
@@ -131,6 +130,13 @@ func fits(glob, name string) bool {
 		}
 	}
 	return strings.Trim(glob[i:], "*") == ""
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
 }
 
 // Group is a named list of components, over which rules and metrics may range.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"marple/analysis/callgraph"
 	"marple/analysis/record"
 )
 
@@ -46,4 +47,34 @@ func TestRecordsThatAreNotAggregatedAreTold(t *testing.T) {
 	count, what := Merge(p, &Profile{}).Missing()
 	require.Equal(t, uint64(7), count)
 	require.Empty(t, what)
+}
+
+// More paths and communicators than a thread has aggregates for: what shares an entry is told by its operation.
+func TestRecordsOfAFullTableAreNotMissing(t *testing.T) {
+	w := record.NewWriter(0, 1)
+	w.Header().State = record.Finalized
+	thread := w.Thread(0, true)
+	const paths, calls = 20000, 60000
+	for i := range uint64(calls) {
+		path := w.MPI(w.Node(record.Node{Kind: record.NodeFrame, Key: i % paths}), "MPI_Barrier", record.OpBarrier, 0)
+		thread.Call(record.Call{Start: 10 * i, Duration: 4, Path: path, Comm: uint16(1 + i/paths), Peer: record.NoPeer, Collective: true})
+	}
+	process, err := w.Process(1000)
+	require.NoError(t, err)
+	p := FromProcess(process, nil)
+	require.Positive(t, p.Lost.Aggregates)
+	count, what := p.Missing()
+	require.Zero(t, count, what)
+	made, shared := uint64(0), uint64(0)
+	for i := range p.Graph.Nodes {
+		if n := &p.Graph.Nodes[i]; n.Kind == callgraph.KindMPI {
+			require.Equal(t, record.OpBarrier, n.Op)
+			made += n.Calls.N
+			if n.Name == "MPI: barrier" {
+				shared += n.Calls.N
+			}
+		}
+	}
+	require.Equal(t, uint64(calls), made)
+	require.Positive(t, shared)
 }

@@ -208,10 +208,9 @@ func (a *Aggregator) find(kind EntryKind, key, bytes uint64) uint32 {
 		return i
 	}
 	i := a.t.entries
-	if i >= a.most()-entriesSpared && key != overflowNode {
-		// Full: what is new shares one entry per kind, and is counted.
+	if i >= a.most()-entriesSpared && !isShared(kind, key) {
 		a.t.entriesLost++
-		return a.find(kind, overflowNode, 0)
+		return a.find(kind, a.shared(kind, key), 0)
 	}
 	if i == entriesMax {
 		return i - 1 // damage: nobody makes so many
@@ -220,6 +219,9 @@ func (a *Aggregator) find(kind EntryKind, key, bytes uint64) uint32 {
 	*e = Entry{key: key, mark: uint32(kind) | a.batch, Class: class, low: low, span: span, Min: ^uint64(0)}
 	if path := e.Path(); kind == EntryCall && path < uint32(len(a.nodes)) {
 		e.Op, e.Flags = a.nodes[path].Op, a.nodes[path].Flags
+		if op, shared := e.Shared(); shared {
+			e.Op = op
+		}
 		e.moves = movementOf(e.Op, e.Flags)
 	}
 	e.longest = ^uint32(0)
@@ -233,6 +235,18 @@ func (a *Aggregator) find(kind EntryKind, key, bytes uint64) uint32 {
 		a.insert(i)
 	}
 	return i
+}
+
+// shared is the key of the entry that has what found no room of its own: one per kind, and of calls one per operation.
+func (a *Aggregator) shared(kind EntryKind, key uint64) uint64 {
+	if path := uint32(key); kind == EntryCall && path < uint32(len(a.nodes)) {
+		return callKey(overflowNode, sharedCalls|uint16(a.nodes[path].Op))
+	}
+	return overflowNode
+}
+
+func isShared(kind EntryKind, key uint64) bool {
+	return key == overflowNode || kind == EntryCall && uint32(key) == overflowNode
 }
 
 // most is how many entries there can be.

@@ -308,10 +308,10 @@ func testFullTable(t *testing.T, ready uint32) {
 	w := NewWriter(0, 1)
 	tw := w.Thread(0, true)
 	tw.a.t.entriesReady, tw.a.t.entriesFull = ready, 1
-	const calls = 20000
+	const paths, calls = 20000, 60000
 	for i := range calls {
-		path := w.MPI(w.Node(Node{Parent: 0, Kind: NodeFrame, Key: uint64(i)}), "MPI_Barrier", OpBarrier, 0)
-		tw.Call(Call{Path: path, Start: uint64(10 * i), Duration: 4, Comm: 1, Peer: NoPeer, Collective: true})
+		path := w.MPI(w.Node(Node{Parent: 0, Kind: NodeFrame, Key: uint64(i % paths)}), "MPI_Barrier", OpBarrier, 0)
+		tw.Call(Call{Path: path, Start: uint64(10 * i), Duration: 4, Comm: uint16(1 + i/paths), Peer: NoPeer, Collective: true})
 	}
 	require.Equal(t, Done, tw.a.Consume())
 	var n, sum [8]uint64
@@ -319,6 +319,9 @@ func testFullTable(t *testing.T, ready uint32) {
 		e := &tw.a.Entries()[i]
 		n[e.Kind()] += e.N
 		sum[e.Kind()] += e.Sum
+		if e.Kind() == EntryCall {
+			require.Equal(t, OpBarrier, e.Op, "what share an entry are calls of one operation")
+		}
 	}
 	require.EqualValues(t, calls, n[EntryCall])
 	require.EqualValues(t, calls, n[EntryGap])

@@ -127,6 +127,17 @@ func (e *Entry) Comm() uint16 {
 	return uint16(e.key >> 32)
 }
 
+// sharedCalls stands where an EntryCall of the overflow node would have its communicator, and beside it the operation.
+const sharedCalls = 1 << 15
+
+const _ = uint(sharedCalls - commsMax)
+
+// Shared tells of an EntryCall that calls of one operation share for which there was no room.
+func (e *Entry) Shared() (op Op, shared bool) {
+	comm := uint16(e.key >> 32)
+	return Op(comm &^ sharedCalls), e.Kind() == EntryCall && e.Path() == overflowNode && comm&sharedCalls != 0
+}
+
 // Gap is where an EntryGap begins and ends.
 func (e *Entry) Gap() (from, to Edge) { return Edge(e.key), Edge(e.key >> 32) }
 

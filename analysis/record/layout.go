@@ -345,7 +345,7 @@ const (
 	threadsAt     = lostAt + 4096
 	records       = 4096
 	undoMax       = 256
-	entriesMax    = 16384
+	entriesMax    = 65536
 	threadHot     = 16384
 	ringAt        = threadHot
 	undoAt        = ringAt + records*recordSize

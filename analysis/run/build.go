@@ -790,7 +790,7 @@ func (b *builder) notSeen(r *Run) []Note {
 	add("callers-unknown", b.callsBelowCut(true), "the callers of %d MPI {call|calls} could not be found: there are no unwind tables of theirs")
 	add("callers-cut", b.callsBelowCut(false), "the outer callers of %d MPI {call|calls} are left out (--callpath)")
 	add("paths-lost", l.Paths, "%d call {path|paths} found no room and share one entry")
-	add("aggregates-lost", l.Aggregates, "%d {combination|combinations} of path, communicator and size share one entry")
+	add("aggregates-lost", l.Aggregates, "%d {call|calls} and times between them found no room for their path, communicator and size, and are told by operation only")
 	add("communicators-lost", l.Comms, "%d {communicator|communicators} found no room")
 	add("members-lost", l.Members, "the members of %d {communicator|communicators} are not recorded")
 	add("names-lost", l.Strings, "%d {name|names} found no room")

@@ -108,7 +108,10 @@ func held(r *run.Run, t *waitstate.Times) (list []Held) {
 	paths := r.Paths()
 	for k, ns := range lost {
 		share := ns / (float64(max(t.Length, 1)) * float64(len(r.Replay.Lanes)))
-		if n := r.Find(run.NodeID(k.path)); share >= nothing && n != nil {
+		if share < nothing { // of most: looking for a node is dear
+			continue
+		}
+		if n := r.Find(run.NodeID(k.path)); n != nil {
 			list = append(list, Held{k.what, share, n.ID, paths.Path(n)})
 		}
 	}
