@@ -63,7 +63,7 @@ func TestScriptsFailWhereTheyAreWrong(t *testing.T) {
 		"x.test:14:1: wrong facts: pipeline has no metric nonsense",
 		`x.test:15:1: wrong facts: stages is in count; "8 s" is in s`,
 		`x.test:16:1: wrong facts: "many" is no quantity; expected a number with %, s, ms, µs, ns, B, KiB, MiB, GiB, /s, B/s, or nothing`,
-		"x.test:17:1: wrong facts: unknown threshold \"nonsense\"; expected one of enough, half, least, moment, one, turning, uneven",
+		"x.test:17:1: wrong facts: unknown threshold \"nonsense\"; expected one of enough, half, least, moment, one, overlapping, turning, uneven",
 		`x.test:18:1: wrong facts: threshold least is in share; "3 s" is in s`,
 		"x.test:19:1: wrong facts: stat nowhere: no such file or directory",
 	}, got)
