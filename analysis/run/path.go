@@ -56,14 +56,15 @@ func (p *Paths) Parent(n *Node) *Node { return p.parents[n] }
 
 // Steps are the parts of a node's path for people, the innermost first: what was called and where, with the
 // functions that were inlined on the way. Functions without a name, as stripped libraries have them, are left out
-// where a function with a name follows, but for the place where that one called them; those of a stripped program are not.
+// where a function with a name follows, but for the place where that one called them; of a stripped program the one that
+// makes the call is not.
 func (p *Paths) Steps(n *Node) []string {
 	var steps []string
 	var beyond string // where the outermost of those that are left out was called
-	nameless, innermost := 0, true
+	nameless, depth := 0, 0
 	for ; n != nil && p.parents[n] != nil; n = p.parents[n] {
 		switch {
-		case innermost, len(n.Inlined) > 0, !n.nameless() || path.Base(n.Module) == p.program:
+		case depth == 0, len(n.Inlined) > 0, !n.nameless(), depth == 1 && path.Base(n.Module) == p.program:
 			if nameless > 0 {
 				steps = append(steps[:len(steps)-nameless], withSite(left, beyond))
 			}
@@ -74,7 +75,7 @@ func (p *Paths) Steps(n *Node) []string {
 				beyond = n.Site
 			}
 		}
-		innermost = false
+		depth++
 	}
 	return steps
 }

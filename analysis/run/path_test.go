@@ -25,6 +25,9 @@ func TestSteps(t *testing.T) {
 			{Name: "main", Kind: frame}}, "MPI_Send (a.c:1) in f (inlined) in … in main"},
 		"of the program": {[]Node{{Name: "MPI_Send", Site: "program+0x12"}, {Name: "program+0x10", Kind: frame, Module: "/bin/program", Site: "program+0x22"},
 			{Name: "main", Kind: frame, Module: "/bin/program"}}, "MPI_Send (program+0x12) in program+0x10 (program+0x22) in main"},
+		"of the program, many": {[]Node{{Name: "MPI_Send", Site: "program+0x12"}, {Name: "program+0x10", Kind: frame, Module: "/bin/program", Site: "program+0x22"},
+			{Name: "program+0x20", Kind: frame, Module: "/bin/program", Site: "program+0x32"}, {Name: "program+0x30", Kind: frame, Module: "/bin/program"},
+			{Name: "main", Kind: frame, Module: "/bin/program"}}, "MPI_Send (program+0x12) in program+0x10 (program+0x22) in … in main"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var below *Node
