@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define MRL_MAGIC "MARPLE\r\n"
-#define MRL_VERSION 14u
+#define MRL_VERSION 15u
 
 /* What a call does. The order is that of analysis/record; values are written to disk. */
 enum mrl_op {
@@ -398,6 +398,7 @@ struct mrl_thread {
     uint64_t invocations;  /* of components, that have ended */
     uint64_t kept;         /* records of them in a file, behind one another */
     uint64_t unkept;       /* invocations whose records found no room there */
+    uint64_t polling;      /* tick: since when tests have found nothing, one after the other; 0: the last event was none */
     uint64_t saved[16];    /* copies of entries, last_from, last_tick and what follows, from before this batch */
     _Atomic uint64_t spilled; /* records moved to the spill file; storing it commits them */
     uint64_t drop_at;         /* records from here to `spilled` were only counted, in mrl_lost */

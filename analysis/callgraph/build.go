@@ -333,6 +333,9 @@ func (b *builder) call(root ID, e *record.Entry) {
 	n.In += e.In
 	n.Done += e.Done
 	n.Failed += uint64(e.Failed)
+	if e.Op == record.OpTest {
+		n.Polled += b.clock.Ns(e.Polled())
+	}
 	n.Runnable += b.clock.Ns(e.Runnable)
 	n.Blocked += b.clock.Ns(e.Blocked)
 	size := Size{Class: e.Class, Calls: e.N, Ns: s.Sum, NsSq: s.Sq, Messages: e.Done, Bytes: e.Out + e.In}

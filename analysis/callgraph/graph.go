@@ -90,6 +90,7 @@ type Node struct {
 	Out, In     uint64    // bytes
 	Done        uint64    // messages received, tests that found something
 	Failed      uint64    // calls that returned an error
+	Polled      uint64    // tests: see record.Entry.Polled
 	Runnable    uint64    // off the core though runnable: KindMPI within Exclusive, KindGap beside it
 	Blocked     uint64    // off the core and blocked, within Exclusive
 	Sizes       []Size    // KindMPI, by rising class

@@ -30,6 +30,7 @@ func mergeNodes(x, y Node, ranks int) Node {
 	x.In += y.In
 	x.Done += y.Done
 	x.Failed += y.Failed
+	x.Polled += y.Polled
 	x.Runnable += y.Runnable
 	x.Blocked += y.Blocked
 	x.Samples += y.Samples

@@ -8,6 +8,7 @@ import (
 
 	"marple/analysis/callgraph"
 	"marple/analysis/knowledge"
+	"marple/analysis/record"
 	"marple/analysis/run"
 	"marple/analysis/structure"
 	"marple/analysis/words"
@@ -157,6 +158,7 @@ func init() {
 				return below
 			})
 		},
+		"polled":   total(polled),
 		"hits":     total(func(n *node) float64 { return float64(n.Hits) }),
 		"bytes":    total(func(n *node) float64 { return float64(n.Out + n.In) }),
 		"shortest": extreme(func(s *run.Stat) uint64 { return s.Min }, func(a, b uint64) bool { return a < b }),
@@ -379,6 +381,18 @@ func (e *evaluator) selection(args []any) (*evaluator, selection, error) {
 		return e, s, missing{"events"}
 	}
 	return e, s, nil
+}
+
+// polled is how long the tests of a call path were repeated until they found something; what they took themselves, if that is
+// not known.
+func polled(n *node) float64 {
+	switch {
+	case n.op != record.OpTest:
+		return 0
+	case n.Polled == 0:
+		return n.seconds
+	}
+	return float64(n.Polled) / 1e9
 }
 
 // errNowhere says that a place was not found: no call path belongs to its component.

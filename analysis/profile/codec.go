@@ -25,7 +25,7 @@ type coder struct {
 
 var errDamaged = errors.New("damaged profile")
 
-const formatVersion = 13
+const formatVersion = 14
 
 // Encode gives the profile as bytes for another rank.
 func Encode(p *Profile) []byte {
@@ -354,6 +354,7 @@ func node(c *coder, n *callgraph.Node) {
 	number(c, &n.In)
 	number(c, &n.Done)
 	number(c, &n.Failed)
+	number(c, &n.Polled)
 	number(c, &n.Runnable)
 	number(c, &n.Blocked)
 	list(c, &n.Counters, func(c *coder, x *callgraph.Counter) {

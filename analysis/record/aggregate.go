@@ -98,7 +98,7 @@ func (a *Aggregator) recover() {
 		}
 		t.entries, t.lastFrom, t.lastTick, t.entriesLost = uint32(t.saved[0]), Edge(t.saved[1]), t.saved[2], t.saved[3]
 		t.pending = [pendingWords]uint64(t.saved[4:])
-		t.invocations, t.kept, t.unkept = t.saved[12], t.saved[13], t.saved[14]
+		t.invocations, t.kept, t.unkept, t.polling = t.saved[12], t.saved[13], t.saved[14], t.saved[15]
 		t.undoCount = 0
 	}
 	// In a damaged block there may seem to be more than were ever made.
@@ -119,7 +119,7 @@ func (a *Aggregator) begin() {
 	t := a.t
 	t.saved[0], t.saved[1], t.saved[2], t.saved[3] = uint64(t.entries), uint64(t.lastFrom), t.lastTick, t.entriesLost
 	copy(t.saved[4:], t.pending[:])
-	t.saved[12], t.saved[13], t.saved[14] = t.invocations, t.kept, t.unkept
+	t.saved[12], t.saved[13], t.saved[14], t.saved[15] = t.invocations, t.kept, t.unkept, t.polling
 	t.undoCount = 0
 	a.batch += oneBatch
 	if a.batch == 0 { // after 2^29 batches old marks would look new
@@ -388,7 +388,7 @@ func (a *Aggregator) some(ring *[records]record, at, end uint64) uint64 {
 // batch. This loop is what aggregation costs; it calls nothing, so that everything stays in registers.
 func (a *Aggregator) usual(ring *[records]record, at, end uint64) uint64 {
 	t, entries := a.t, a.entries
-	from, last := t.lastFrom, t.lastTick
+	from, last, polling := t.lastFrom, t.lastTick, t.polling
 	call, gap, peer, region := a.batch|uint32(EntryCall), a.batch|uint32(EntryGap), a.batch|uint32(EntryPeer), a.batch|uint32(EntryRegion)
 	if a.unusual {
 		return at
@@ -407,11 +407,22 @@ loop:
 				break
 			}
 			duration := uint64(r.duration)
+			if e.moves != movesTest {
+				polling = 0
+			}
 			switch e.moves {
 			case movesNothing:
+			case movesTest:
+				if polling == 0 {
+					polling = r.start
+				}
+				if uint64(what>>56)&flagHit != 0 {
+					e.Done++
+					e.Own += r.start + duration - polling
+					polling = 0
+				}
 			case movesOut:
 				e.Out += uint64(r.bytes)
-				e.Done += uint64(what>>56) / flagHit & 1
 			case movesBothWays:
 				e.Out += uint64(r.bytes)
 				e.In += uint64(in)
@@ -459,7 +470,7 @@ loop:
 			within.N++
 			within.Sum += duration
 			within.Max = r.start
-			from, last = exit, r.start
+			from, last, polling = exit, r.start, 0
 			a.ended += uint64(what.flags()&flagPlain^flagPlain) / flagPlain
 			e.add(duration)
 		} else if what.kind() != kindValues {
@@ -476,7 +487,7 @@ loop:
 			p.Out += r.start
 		}
 	}
-	t.lastFrom, t.lastTick = from, last
+	t.lastFrom, t.lastTick, t.polling = from, last, polling
 	return at
 }
 
@@ -500,15 +511,34 @@ func (a *Aggregator) call(r *record) {
 	e := a.touch(i)
 	if r.start-t.lastTick > uint64(e.longest) && e.Op == OpTest {
 		a.gap(Edge(path)|edgeLong, r.start)
+		t.polling = 0
 	} else {
 		e.gap = uint16(a.gap(Edge(path), r.start))
 	}
+	a.poll(e, r, duration)
 	t.lastFrom, t.lastTick = Edge(path), r.start+duration
 	e.add(duration)
 	e.Runnable += p[insideRunnable]
 	e.Blocked += p[insideBlocked]
 	a.clearPending()
 	a.move(e, r, duration, out, in)
+}
+
+// poll notes since when a row of tests lasts, and how long it has when it ends with one that finds something.
+func (a *Aggregator) poll(e *Entry, r *record, duration uint64) {
+	t := a.t
+	switch {
+	case e.Op != OpTest:
+		t.polling = 0
+	case r.what.flags()&flagHit != 0:
+		if t.polling == 0 {
+			t.polling = r.start
+		}
+		e.Own += r.start + duration - t.polling
+		t.polling = 0
+	case t.polling == 0:
+		t.polling = r.start
+	}
 }
 
 func (a *Aggregator) clearPending() {
@@ -672,7 +702,7 @@ func (a *Aggregator) other(r *record) {
 func (a *Aggregator) boundary(e Edge, at uint64) {
 	a.gap(e, at)
 	a.clearPending()
-	a.t.lastFrom, a.t.lastTick = e, at
+	a.t.lastFrom, a.t.lastTick, a.t.polling = e, at, 0
 }
 
 // leaf is a region in which nothing else happened: its beginning and its end.
@@ -684,7 +714,7 @@ func (a *Aggregator) leaf(r *record) {
 	a.clearPending()
 	a.t.lastFrom, a.t.lastTick = Edge(path)|edgeEnter, begin
 	within := a.gap(Edge(path)|edgeExit, r.start)
-	a.t.lastFrom, a.t.lastTick = Edge(path)|edgeExit, r.start
+	a.t.lastFrom, a.t.lastTick, a.t.polling = Edge(path)|edgeExit, r.start, 0
 	e := a.touch(i)
 	e.gap, e.low = uint16(before), within
 	e.add(uint64(r.duration))

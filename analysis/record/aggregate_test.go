@@ -22,6 +22,7 @@ type reference struct {
 
 	invocations []Invocation
 	file        memory // of what is kept
+	polling     uint64 // since when tests have found nothing
 }
 
 // memory is a file.
@@ -91,6 +92,7 @@ func script(t *rapid.T, w *Writer, tw *ThreadWriter, m *reference) {
 			name := rapid.SampledFrom([]string{"compute", "reset"}).Draw(t, "method")
 			node := w.Node(Node{Parent: tw.Where(), Kind: NodeComponent, Key: uint64(w.String("Flux")), Name: w.String(name)})
 			gap(Edge(node)|edgeEnter, own)
+			m.polling = 0
 			i := Invocation{Path: node, Start: start, Wall: step("wall") - start}
 			if what == 11 && i.Wall > 2 {
 				i.MPI, i.Overlap = i.Wall/2, i.Wall/3
@@ -112,10 +114,12 @@ func script(t *rapid.T, w *Writer, tw *ThreadWriter, m *reference) {
 		case what == 0:
 			node := w.Node(Node{Parent: tw.Where(), Kind: NodeRegion, Name: w.String("region")})
 			gap(Edge(node)|edgeEnter, own)
+			m.polling = 0
 			tw.Enter(node, start)
 		case what == 1 && len(tw.open) > 0:
 			node, since := tw.Where(), tw.open[len(tw.open)-1]
 			gap(Edge(node)|edgeExit, own)
+			m.polling = 0
 			e, sq := m.entry(EntryRegion, uint64(node), 0)
 			add(e, sq, start-since)
 			tw.Exit(start)
@@ -127,6 +131,7 @@ func script(t *rapid.T, w *Writer, tw *ThreadWriter, m *reference) {
 			to := Edge(path)
 			if f.op == OpTest && start-m.last > loopNs {
 				to |= edgeLong
+				m.polling = 0
 			}
 			gap(to, own)
 			m.from = Edge(path)
@@ -146,6 +151,15 @@ func script(t *rapid.T, w *Writer, tw *ThreadWriter, m *reference) {
 			class, _, _ := classOf(c.Out | c.In)
 			e, sq := m.entry(EntryCall, callKey(path, comm), class)
 			add(e, sq, duration)
+			if f.op == OpTest && m.polling == 0 {
+				m.polling = start
+			}
+			if c.Hit {
+				e.Own += now - m.polling
+			}
+			if f.op != OpTest || c.Hit {
+				m.polling = 0
+			}
 			switch {
 			case c.Hit:
 				e.Done++

@@ -80,7 +80,7 @@ type Entry struct {
 	Done      uint64 // EntryCall: messages received, or tests that found something
 	Runnable  uint64 // ticks off the core though runnable, within Sum
 	Blocked   uint64 // ticks off the core and blocked, within Sum
-	Own       uint64 // EntryGap: ticks spent by Marple, not within Sum
+	Own       uint64 // EntryGap: ticks spent by Marple, not within Sum; EntryCall: see Polled
 	Failed    uint16 // EntryCall: calls that returned an error, at most 65,535
 	gap       uint16 // EntryCall, EntryRegion: index of the gap that usually comes before
 	longest   uint32 // EntryCall: ticks of a usual gap
@@ -118,6 +118,10 @@ func (e *Entry) Sampled() (path, gap uint32) { return uint32(e.key), uint32(e.ke
 const ElsewhereGap = ^uint32(0)
 
 func samplesKey(path, gap uint32) uint64 { return uint64(path) | uint64(gap)<<32 }
+
+// Polled is, for calls of OpTest, the ticks from when tests and probes began to be made, with less than loopNs and no other
+// event between them, until one found something, added up.
+func (e *Entry) Polled() uint64 { return e.Own }
 
 // Comm is the communicator of an EntryCall or EntryPeer.
 func (e *Entry) Comm() uint16 {
@@ -219,6 +223,7 @@ const (
 	movesIntoPeer  // one-sided
 	movesOutOfPeer // one-sided
 	movesIn
+	movesTest // nothing; but one that finds something ends a row of tests
 )
 
 func movementOf(op Op, flags OpFlags) movement {
@@ -237,6 +242,8 @@ func movementOf(op Op, flags OpFlags) movement {
 		return movesOutOfPeer
 	case op == OpFileRead:
 		return movesIn
+	case op == OpTest:
+		return movesTest
 	}
 	return movesOut
 }

@@ -326,7 +326,7 @@ type Header struct {
 
 const (
 	magic   = "MARPLE\r\n"
-	version = 14
+	version = 15
 
 	recordSize    = 32
 	stringsMax    = 1 << 20
@@ -417,6 +417,7 @@ type thread struct {
 	pending        [8]uint64
 	invocations    uint64
 	kept, unkept   uint64
+	polling        uint64
 	saved          [savedWords]uint64
 	spilled        uint64
 	dropAt         uint64

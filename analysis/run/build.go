@@ -353,7 +353,7 @@ func (b *builder) node(n *callgraph.Node) *Node {
 	case callgraph.KindMPI:
 		out.Op = n.Op.String()
 		if n.Op == record.OpTest {
-			out.Hits = n.Done
+			out.Hits, out.Polled = n.Done, n.Polled
 		} else {
 			out.Messages = n.Done
 		}

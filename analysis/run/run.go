@@ -294,6 +294,7 @@ type Node struct {
 	In        uint64     `json:"bytes_in,omitempty"`
 	Messages  uint64     `json:"messages_received,omitempty"`
 	Hits      uint64     `json:"hits,omitempty"`
+	Polled    uint64     `json:"polled_ns,omitempty"` // tests: from the first of a row of them to the end of the one that found something
 	Fails     uint64     `json:"failed,omitempty"`
 	OffCore   uint64     `json:"off_core_ns,omitempty"` // mpi: within; gap: beside the time itself
 	Blocked   uint64     `json:"blocked_ns,omitempty"`

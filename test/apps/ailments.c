@@ -8,6 +8,7 @@
  *   collective   most of the time goes into one large all-to-all
  *   tiny         neighbours exchange single numbers instead of rows
  *   polling      ranks ask with MPI_Iprobe until a late message comes
+ *   asking       none: ranks look for a message between pieces of work, and most often there is none
  *   mpi          much time in many kinds of calls, no single cause
  */
 #include "work.h"
@@ -103,6 +104,20 @@ static void polling(void)
     }
 }
 
+static void asking(void)
+{
+    int right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks, flag;
+    for (int i = 0; i < 1000; i++) {
+        update(5 * US);
+        MPI_Iprobe(left, 7, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    }
+    MPI_Send(row[0], 1, MPI_DOUBLE, right, 7, MPI_COMM_WORLD);
+    do
+        MPI_Iprobe(left, 7, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    while (!flag);
+    MPI_Recv(halo[0], 1, MPI_DOUBLE, left, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 static void mpi(void)
 {
     static double buffer[1 << 17], other[1 << 17];
@@ -119,7 +134,7 @@ static const struct {
     void (*step)(void);
 } ailments[] = {
     {"healthy", healthy}, {"slow-rank", slow_rank}, {"collective", collective},
-    {"tiny", tiny},       {"polling", polling},     {"mpi", mpi},
+    {"tiny", tiny},       {"polling", polling},     {"asking", asking}, {"mpi", mpi},
 };
 
 int main(int argc, char **argv)
@@ -135,7 +150,7 @@ int main(int argc, char **argv)
         steps = atoi(argv[2]);
     if (!step) {
         if (rank == 0)
-            fprintf(stderr, "usage: ailments healthy|slow-rank|collective|tiny|polling|mpi [STEPS]\n");
+            fprintf(stderr, "usage: ailments healthy|slow-rank|collective|tiny|polling|asking|mpi [STEPS]\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     for (int i = 0; i < steps; i++)

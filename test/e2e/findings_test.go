@@ -50,6 +50,8 @@ var ailments = []ailment{
 	// 5 ms of work and the latency of the envelope are 501 vain probes of 10 µs, then one finds it; on two of four ranks.
 	{name: "polling", steps: 20, options: []string{"--tick", "10000"}, id: "polling", lost: 2 * 5020, share: 0.5,
 		where: `^MPI_Iprobe .* in polling `, crowded: true},
+	// Work in pieces of 5 µs, with a vain probe after each: time that is not waited.
+	{name: "asking", steps: 5},
 	// Four transfers of 1 MiB per step on each rank, but the root of the broadcast waits for one of them, which is its own
 	// part of none; in the end a barrier and MPI_Finalize.
 	// How a library's time divides among them is its own affair.
