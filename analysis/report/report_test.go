@@ -224,3 +224,14 @@ func TestStoredRunsReportTheSame(t *testing.T) {
 	require.Equal(t, Text(r, "d"), Text(again, "d"))
 	require.Equal(t, r.Findings, diagnosis.Find(again))
 }
+
+func TestPeakMemory(t *testing.T) {
+	r := lateSender()
+	for i := range r.PerRank {
+		r.PerRank[i].PeakMemory = 64 << 20
+	}
+	r.PerRank[2].PeakMemory = 96 << 20
+	require.Contains(t, Full(r, ""), "\nMemory       at most 72.0 MiB per rank, 96.0 MiB of rank 2; with Marple's own\n")
+	r.PerRank[1].PeakMemory = 0
+	require.NotContains(t, Full(r, ""), "\nMemory ", "not known of every rank")
+}

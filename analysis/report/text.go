@@ -331,8 +331,11 @@ func (w *writer) efficiency() {
 	w.sampled()
 }
 
-// memory says what the processes had in memory at most, if that is known of each.
+// memory says what the processes had in memory at most, if that is known of each, and no row has to go for it.
 func (w *writer) memory() {
+	if w.less > 0 {
+		return
+	}
 	most, sum := run.RankBalance{}, 0.0
 	for _, b := range w.r.PerRank {
 		if b.PeakMemory == 0 {

@@ -167,7 +167,6 @@ func TestOtherThreads(t *testing.T) {
 			assert.Positive(t, rank.Cores)
 			assert.Equal(t, rank.Rank == 0, rank.PeakMemory > measured.PerRank[1].PeakMemory+32<<20, "rank %d: %d bytes", rank.Rank, rank.PeakMemory)
 		}
-		assert.Regexp(t, `(?m)^Memory +at most [\d.]+ MiB per rank, [\d.]+ MiB of rank 0;`, r.stderr)
 		if _, tell := measured.OtherThreads(); tell {
 			assert.Regexp(t, `(?m)^Threads +others than the one that calls MPI computed on \d\.\d\d cores per rank`, r.stderr)
 		}
@@ -290,6 +289,9 @@ func TestRounding(t *testing.T) {
 		require.Zero(t, r.code, r.stderr)
 		measured := readRun(t, directory)
 		measured.Started = time.Time{}
+		for i := range measured.PerRank {
+			measured.PerRank[i].PeakMemory = 0
+		}
 		text, err := measured.Encode()
 		require.NoError(t, err)
 		return text
