@@ -37,6 +37,7 @@ type data struct {
 	unknown  *float64
 	costs    map[string]run.CallCost
 	paths    *run.Paths
+	ways     map[*knowledge.Condition]*ways
 }
 
 // node is a call path. Seconds do not count waiting for a core.
@@ -191,7 +192,6 @@ type context struct {
 	sums        map[string][]float64
 	parted      bool // components depend on the rank
 	failed      map[string]error
-	ways        map[*knowledge.Condition]*ways
 	has         []map[string]bool // per class: roles
 	occurrences map[string]*Occurrences
 }
@@ -204,7 +204,7 @@ const (
 
 func newContext(d *data, s *knowledge.Scope, parent *context) *context {
 	c := &context{data: d, scope: s, parent: parent, parts: s.Model.Components, number: map[string]int{}, roles: map[string][]bool{},
-		ways: map[*knowledge.Condition]*ways{}, sums: map[string][]float64{}, failed: map[string]error{}, occurrences: map[string]*Occurrences{}}
+		sums: map[string][]float64{}, failed: map[string]error{}, occurrences: map[string]*Occurrences{}}
 	for i, p := range c.parts {
 		c.number[p.Name] = i
 	}
@@ -368,31 +368,34 @@ func (c *context) holds(rank, i int, component string) bool {
 // where it asks for none.
 type ways struct{ in, function, region, file []bool }
 
-func (c *context) waysOf(one *knowledge.Condition) *ways {
-	if w := c.ways[one]; w != nil {
+func (d *data) waysOf(one *knowledge.Condition) *ways {
+	if w := d.ways[one]; w != nil {
 		return w
 	}
-	w := &ways{
-		in:       c.onTheWay(one.In, func(n *node, fit func(string)) { eachFunction(n, fit); eachRegion(n, fit) }),
-		function: c.onTheWay(one.Function, eachFunction),
-		region:   c.onTheWay(one.Region, eachRegion),
-		file:     c.onTheWay(one.File, func(n *node, fit func(string)) { fit(n.File) }),
+	if d.ways == nil {
+		d.ways = map[*knowledge.Condition]*ways{}
 	}
-	c.ways[one] = w
+	w := &ways{
+		in:       d.onTheWay(one.In, func(n *node, fit func(string)) { eachFunction(n, fit); eachRegion(n, fit) }),
+		function: d.onTheWay(one.Function, eachFunction),
+		region:   d.onTheWay(one.Region, eachRegion),
+		file:     d.onTheWay(one.File, func(n *node, fit func(string)) { fit(n.File) }),
+	}
+	d.ways[one] = w
 	return w
 }
 
-func (c *context) onTheWay(globs []knowledge.Glob, each func(n *node, fit func(string))) []bool {
+func (d *data) onTheWay(globs []knowledge.Glob, each func(n *node, fit func(string))) []bool {
 	if len(globs) == 0 {
 		return nil
 	}
-	way := make([]bool, len(c.nodes))
-	for i := range c.nodes {
-		if p := c.nodes[i].parent; p >= 0 && way[p] {
+	way := make([]bool, len(d.nodes))
+	for i := range d.nodes {
+		if p := d.nodes[i].parent; p >= 0 && way[p] {
 			way[i] = true
 			continue
 		}
-		each(&c.nodes[i], func(name string) {
+		each(&d.nodes[i], func(name string) {
 			way[i] = way[i] || name != "" && slices.ContainsFunc(globs, func(g knowledge.Glob) bool { return g.Fits(name) })
 		})
 	}
@@ -502,18 +505,17 @@ func (c *context) edge(globs []knowledge.Glob, gap int, id string) bool {
 		return false
 	}
 	around := c.common(gap, call)
-	names := []string{c.nodes[call].Name}
+	fits := func(name string) bool {
+		return slices.ContainsFunc(globs, func(g knowledge.Glob) bool { return g.Fits(name) })
+	}
 	for i := call; i >= 0 && i != around; i = c.nodes[i].parent {
 		n := &c.nodes[i]
-		names = append(names, n.Name, n.Function)
-		for _, inlined := range n.Inlined {
-			names = append(names, inlined.Function)
+		if fits(n.Name) || fits(n.Function) || slices.ContainsFunc(n.Inlined, func(in run.Inlined) bool { return fits(in.Function) }) {
+			return true
 		}
 	}
-	if p := c.nodes[call].parent; p >= 0 {
-		names = append(names, c.nodes[p].Function)
-	}
-	return anyFits(globs, names)
+	p := c.nodes[call].parent
+	return fits(c.nodes[call].Name) || p >= 0 && fits(c.nodes[p].Function)
 }
 
 // common is the innermost call path that two have in common; parents come before what is below them.
