@@ -212,6 +212,9 @@ func keepInvocations(r *run.Run, directory files.Directory, f *C.struct_mrl_fini
 func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
 	directory := placed(f.directory)
 	path := directory.String()
+	if nodes := len(merged.Graph.Nodes); nodes > manyNodes && C.GoString(f.spool) == "" {
+		say(f, fmt.Sprintf("a call graph of %d nodes: the report takes some seconds", nodes))
+	}
 	r := pipeline.Conclude(merged, names.Guest, knowledge.Library{Directory: C.GoString(f.knowledge)})
 	if f.transport != nil { // a program with MPI_COMM_WORLD
 		r.StartedWith(C.GoString(f.launcher), int(f.launched))
@@ -226,8 +229,7 @@ func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
 		if err := store(r, directory, report.Full(r, path)); err != nil {
 			path = ""
 			if f.unkept == 0 {
-				line := []byte(fmt.Sprintf("the run cannot be kept: %v\x00", err))
-				C.say(f, (*C.char)(unsafe.Pointer(&line[0])))
+				say(f, fmt.Sprintf("the run cannot be kept: %v", err))
 			}
 		} else {
 			pipeline.Tidy(directory)
@@ -238,6 +240,15 @@ func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
 		text = report.Full(r, path)
 	}
 	C.print(f, unsafe.Pointer(unsafe.StringData(text)), C.uint64_t(len(text)))
+}
+
+// manyNodes of a call graph take some two seconds to look up, diagnose and write. No thread may be made here that could
+// say so when the time has passed.
+const manyNodes = 15000
+
+func say(f *C.struct_mrl_finish, text string) {
+	line := append([]byte(text), 0)
+	C.say(f, (*C.char)(unsafe.Pointer(&line[0])))
 }
 
 // store writes the run. A full disk is tried again for a moment: the record files of the other ranks hold their

@@ -2,6 +2,7 @@
 # Builds and measures the examples, and puts what they print into their README files anew, between ```text and ```.
 #
 #     examples/update.sh [EXAMPLE...]
+#     examples/update.sh page            the picture in README.md (needs chromium)
 #
 # halo, farm and wavefront run on the bundled mock MPI's virtual clock, so that their reports are the same everywhere;
 # the others on the MPI that is installed. Times of the latter are those of the machine.
@@ -41,6 +42,12 @@ for example in ${*:-halo farm wavefront fortran mpi4py}; do
     mpi4py)
         cp mpi4py/search.py "$work"
         (cd "$work" && ${MPIRUN:-mpirun} -n 2 --oversubscribe "$marple" exec --out search.run ${PYTHON:-python3} search.py) | put mpi4py ;;
+    page)
+        "$build/mock/bin/mpicc" -g -O2 halo/halo.c -o "$work/halo"
+        (cd "$work" && "$build/mock/bin/mpirun" -n 4 --virtual "$marple" exec --trace 64 --out halo.run ./halo) > /dev/null
+        "$marple" page "$work/halo.run" > /dev/null
+        chromium --headless=new --no-sandbox --disable-gpu --hide-scrollbars --window-size=1200,900 \
+            --screenshot="$top/docs/page.png" "file://$work/halo.run/report.html" ;;
     *) echo "update.sh: no such example: $example" >&2; exit 2 ;;
     esac
 done
