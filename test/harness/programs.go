@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"marple/analysis/run"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,12 +15,29 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"marple/analysis/run"
 )
 
 var (
 	Top   string // of the source tree
 	Build string // where the artifacts are
 )
+
+// Main is TestMain of a package that tests Marple as it is used: real programs under real MPI libraries (Open MPI,
+// MPICH, and the mock as the third binary interface), started by their launchers with `marple exec` in between.
+//
+// The artifacts are those of build/, brought up to date first; MARPLE_BUILD names another directory, which
+// is taken as it is. Where an MPI library or a program is not installed a test is skipped, unless CI=1.
+func Main(m *testing.M) {
+	if err := prepare(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(Counters.Directory)
+	os.Exit(code)
+}
 
 func prepare() (err error) {
 	if Counters.Directory, err = os.MkdirTemp("", "marple-counters-"); err != nil {
@@ -30,13 +46,13 @@ func prepare() (err error) {
 	if Top, err = filepath.Abs("../.."); err != nil {
 		return err
 	}
+	unlock, err := lock(filepath.Join(Top, "test")) // packages are tested beside each other
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if Build = os.Getenv("MARPLE_BUILD"); Build == "" {
 		Build = filepath.Join(Top, "build")
-		unlock, err := lock(filepath.Join(Top, "test")) // packages are tested beside each other
-		if err != nil {
-			return err
-		}
-		defer unlock()
 		if out, err := exec.Command("make", "-C", Top, "build").CombinedOutput(); err != nil {
 			return fmt.Errorf("make build: %w\n%s", err, out)
 		}
@@ -50,6 +66,18 @@ func prepare() (err error) {
 		}
 	}
 	return nil
+}
+
+// lock keeps other processes that call it from a directory until unlock.
+func lock(directory string) (unlock func() error, err error) {
+	held, err := os.Open(directory)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(held.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, errors.Join(err, held.Close())
+	}
+	return held.Close, nil
 }
 
 // stale tells whether anything below a directory is newer than what was made of it.
@@ -126,6 +154,7 @@ func (m *Library) Tool(name string) string {
 	return path
 }
 
+// Need skips a test whose library is not installed.
 func (m *Library) Need(t testing.TB) {
 	t.Helper()
 	for _, name := range []string{m.Cc, m.Mpirun[0]} {
@@ -147,6 +176,7 @@ func (m *Library) Compile(t testing.TB, program string, arguments ...string) str
 	return Compile(t, m.Tool(m.Cc), program, arguments...)
 }
 
+// Compile is Library.Compile with any compiler.
 func Compile(t testing.TB, compiler, program string, arguments ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), filepath.Base(program))
@@ -165,6 +195,7 @@ func Compile(t testing.TB, compiler, program string, arguments ...string) string
 	return out
 }
 
+// Apps is the full name of a file of test/apps.
 func Apps(name string) string { return filepath.Join(Top, "test", "apps", name) }
 
 // A result is how a command ended and what it said. The code is the negative signal if one ended it.
@@ -235,6 +266,7 @@ func (r Result) Said() []string {
 // Reported tells whether the report was printed.
 func (r Result) Reported() bool { return strings.Contains(r.Stderr, "\nEfficiency ") }
 
+// Function gives what a run says of a function, by its name.
 func Function(r *run.Run, name string) run.Function {
 	for _, f := range r.Functions {
 		if f.Name == name {
@@ -244,6 +276,7 @@ func Function(r *run.Run, name string) run.Function {
 	return run.Function{}
 }
 
+// EachReal runs a test for each library that is installed, but the mock.
 func EachReal(t *testing.T, test func(t *testing.T, mpi *Library)) {
 	for _, mpi := range []*Library{OpenMPI, Mpich} {
 		t.Run(mpi.Name, func(t *testing.T) {
@@ -254,30 +287,3 @@ func EachReal(t *testing.T, test func(t *testing.T, mpi *Library)) {
 }
 
 const DebianPython = "/usr/bin/python3" // which mpi4py is packaged for
-
-// lock keeps other processes that call it from a directory until unlock.
-func lock(directory string) (unlock func() error, err error) {
-	held, err := os.Open(directory)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(held.Fd()), syscall.LOCK_EX); err != nil {
-		return nil, errors.Join(err, held.Close())
-	}
-	return held.Close, nil
-}
-
-// Main is TestMain of a package that tests Marple as it is used: real programs under real MPI libraries (Open MPI,
-// MPICH, and the mock as the third binary interface), started by their launchers with `marple exec` in between.
-//
-// The artifacts are those of build/, brought up to date first; MARPLE_BUILD names another directory, which
-// is taken as it is. Where an MPI library or a program is not installed a test is skipped, unless CI=1.
-func Main(m *testing.M) {
-	if err := prepare(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	os.RemoveAll(Counters.Directory)
-	os.Exit(code)
-}
