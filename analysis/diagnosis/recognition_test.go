@@ -15,7 +15,7 @@ import (
 )
 
 // What the signs of the models were set with: little scripts that have a model's form and nothing else. The programs in
-// test/apps/models and those of others, which test/e2e judges them by, are not among them.
+// test/apps/models and those of others, which test/truth judges them by, are not among them.
 var forms = []struct {
 	name, model string // "": none of those that are known
 	ranks       []int

@@ -2,6 +2,8 @@
 package e2e
 
 import (
+	"marple/test/harness"
+
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,12 +20,12 @@ import (
 // adapted is a program of test/apps/adapters, built by the compiler behind Open MPI's commands.
 func adapted(t testing.TB, compiler, command, source string, flags ...string) string {
 	t.Helper()
-	openMPI.need(t)
+	harness.OpenMPI.Need(t)
 	if _, err := exec.LookPath(compiler); err != nil {
-		missing(t, compiler)
+		harness.Missing(t, compiler)
 	}
 	out := filepath.Join(t.TempDir(), strings.TrimSuffix(source, filepath.Ext(source)))
-	source = apps("adapters/" + source)
+	source = harness.Apps("adapters/" + source)
 	_, err := os.ReadFile(source) // see artifact
 	require.NoError(t, err)
 	build := exec.Command(command, slices.Concat([]string{"-O1", "-g", "-Wall", "-Wextra", "-o", out, source}, flags)...)
@@ -35,7 +37,7 @@ func adapted(t testing.TB, compiler, command, source string, flags ...string) st
 
 func has(t testing.TB, file, of string) {
 	if _, err := os.Stat(file); err != nil {
-		missing(t, of)
+		harness.Missing(t, of)
 	}
 }
 
@@ -81,12 +83,12 @@ func TestKokkos(t *testing.T) {
 	t.Parallel()
 	has(t, "/usr/include/trilinos/Kokkos_Core.hpp", "libtrilinos-kokkos-dev")
 	program := adapted(t, "g++", "mpicxx.openmpi", "kokkos.cpp", "-std=c++17", "-fopenmp", "-Wno-unused-parameter", "-isystem", "/usr/include/trilinos", "-ltrilinos_kokkoscore")
-	c := command{directory: t.TempDir(), environment: []string{"OMP_NUM_THREADS=1", "OMP_PROC_BIND=false"}}
-	bare := openMPI.bare(t, c, 2, program)
-	c.environment = append(c.environment, "KOKKOS_PROFILE_LIBRARY="+artifact(t, "libmarple.so"))
-	r, end := openMPI.measured(t, c, 2, []string{program})
-	assert.Equal(t, bare.stdout, end.stdout)
-	assert.Equal(t, bare.code, end.code)
+	c := harness.Command{Directory: t.TempDir(), Environment: []string{"OMP_NUM_THREADS=1", "OMP_PROC_BIND=false"}}
+	bare := harness.OpenMPI.Bare(t, c, 2, program)
+	c.Environment = append(c.Environment, "KOKKOS_PROFILE_LIBRARY="+harness.Artifact(t, "libmarple.so"))
+	r, end := harness.OpenMPI.Measured(t, c, 2, []string{program})
+	assert.Equal(t, bare.Stdout, end.Stdout)
+	assert.Equal(t, bare.Code, end.Code)
 	tells(t, r, "Kokkos", told{"axpy", "Kokkos::parallel_for", 20}, told{"smooth", "Kokkos::parallel_for", 20},
 		told{"norm", "Kokkos::parallel_reduce", 20}, told{"time step", "Kokkos region", 20}, told{"smoothing", "Kokkos section", 20},
 		told{"deep_copy from Host to Host", "Kokkos::deep_copy", 20})
@@ -94,39 +96,39 @@ func TestKokkos(t *testing.T) {
 	assert.Equal(t, uint64(20), copied.N)
 	assert.Equal(t, 800000.0, copied.Max)
 	assert.GreaterOrEqual(t, reportedValue(t, r, "Kokkos bytes allocated in Host").Max, 1600000.0)
-	assert.Contains(t, end.stderr, "Kokkos bytes allocated in Host")
+	assert.Contains(t, end.Stderr, "Kokkos bytes allocated in Host")
 }
 
 // The callbacks of Kokkos 4, and the variable that marple exec sets for it.
 func TestKokkosToolsLibs(t *testing.T) {
 	t.Parallel()
 	program := adapted(t, "gcc", "mpicc.openmpi", "kokkos_host.c", "-ldl")
-	c := command{directory: t.TempDir()}
-	r, end := openMPI.measured(t, c, 2, []string{program})
-	require.Zero(t, end.code, end.stderr)
-	assert.Equal(t, "done\ndone\n", end.stdout)
+	c := harness.Command{Directory: t.TempDir()}
+	r, end := harness.OpenMPI.Measured(t, c, 2, []string{program})
+	require.Zero(t, end.Code, end.Stderr)
+	assert.Equal(t, "done\ndone\n", end.Stdout)
 	assert.Empty(t, tells(t, r, "Kokkos", told{"outer", "Kokkos region", 6}, told{"inner", "Kokkos region", 6},
 		told{"offsets", "Kokkos::parallel_scan", 6}, told{"wait for offsets", "Kokkos::fence", 6},
 		told{"deep_copy from Host to Cuda", "Kokkos::deep_copy", 6}))
 	assert.Equal(t, 3000.0, reportedValue(t, r, "Kokkos bytes allocated in Cuda").Max)
 	assert.Equal(t, []run.Metadata{{Name: "GPU", Value: "none", Ranks: 2, Same: true}}, r.Metadata)
 
-	c.environment = []string{"KOKKOS_TOOLS_LIBS=/another/tool.so"}
-	r, end = openMPI.measured(t, c, 2, []string{program})
-	require.Zero(t, end.code, end.stderr)
+	c.Environment = []string{"KOKKOS_TOOLS_LIBS=/another/tool.so"}
+	r, end = harness.OpenMPI.Measured(t, c, 2, []string{program})
+	require.Zero(t, end.Code, end.Stderr)
 	assert.Empty(t, tells(t, r, "Kokkos"), "the user's tool is the tool")
-	c.environment = nil
-	r, _ = openMPI.measured(t, c, 2, []string{program}, "--adapters", "petsc,ompt")
+	c.Environment = nil
+	r, _ = harness.OpenMPI.Measured(t, c, 2, []string{program}, "--adapters", "petsc,ompt")
 	assert.Empty(t, tells(t, r, "Kokkos"), "not asked for")
 }
 
 func TestPerfStubs(t *testing.T) {
 	t.Parallel()
 	program := adapted(t, "gcc", "mpicc.openmpi", "perfstubs.c", "-ldl")
-	c := command{directory: t.TempDir()}
+	c := harness.Command{Directory: t.TempDir()}
 	want := []told{{"advance particles", "PerfStubs", 10}, {"deposit charge", "PerfStubs", 10}, {"push", "PerfStubs phase", 10}}
-	r, end := openMPI.measured(t, c, 2, []string{program})
-	require.Zero(t, end.code, end.stderr)
+	r, end := harness.OpenMPI.Measured(t, c, 2, []string{program})
+	require.Zero(t, end.Code, end.Stderr)
 	assert.Empty(t, tells(t, r, "PerfStubs", want...))
 	inPhase := 0
 	for _, root := range r.CallGraph {
@@ -148,10 +150,10 @@ func TestPerfStubs(t *testing.T) {
 	assert.Equal(t, []run.Metadata{{Name: "species", Value: "electrons", Ranks: 2, Same: true}}, r.Metadata)
 
 	other := adapted(t, "gcc", "mpicc.openmpi", "other_tools.c", "-shared", "-fPIC")
-	c.environment = []string{"LD_PRELOAD=" + other}
-	r, end = openMPI.measured(t, c, 2, []string{program})
+	c.Environment = []string{"LD_PRELOAD=" + other}
+	r, end = harness.OpenMPI.Measured(t, c, 2, []string{program})
 	assert.Empty(t, tells(t, r, "PerfStubs", want...))
-	assert.Equal(t, 2, strings.Count(end.stderr, "the other tool saw 5 timers\n"), end.stderr)
+	assert.Equal(t, 2, strings.Count(end.Stderr, "the other tool saw 5 timers\n"), end.Stderr)
 }
 
 func TestPETSc(t *testing.T) {
@@ -163,39 +165,39 @@ func TestPETSc(t *testing.T) {
 	flags, err := ask.Output()
 	require.NoError(t, err)
 	program := adapted(t, "gcc", "mpicc.openmpi", "petsc.c", append([]string{"-Wno-unused-parameter"}, strings.Fields(string(flags))...)...)
-	c := command{directory: t.TempDir()}
-	bare := openMPI.bare(t, c, 2, program)
-	require.Zero(t, bare.code, bare.stderr)
+	c := harness.Command{Directory: t.TempDir()}
+	bare := harness.OpenMPI.Bare(t, c, 2, program)
+	require.Zero(t, bare.Code, bare.Stderr)
 	want := []told{{"Assembly", "PETSc stage", 2}, {"FillRows", "PETSc event", 4}}
-	r, end := openMPI.measured(t, c, 2, []string{program})
-	assert.Equal(t, bare, result{end.code, end.stdout, bare.stderr})
+	r, end := harness.OpenMPI.Measured(t, c, 2, []string{program})
+	assert.Equal(t, bare, harness.Result{Code: end.Code, Stdout: end.Stdout, Stderr: bare.Stderr})
 	assert.Subset(t, tells(t, r, "PETSc", want...), []string{"KSPSolve", "MatAssemblyEnd", "MatMult", "PCApply"})
 
 	// PETSc's own table comes out as ever, and ours as well.
-	r, end = openMPI.measured(t, c, 2, []string{program, "-log_view"})
-	require.Zero(t, end.code, end.stderr)
-	assert.Regexp(t, `(?m)^FillRows +2 `, end.stdout)
-	assert.Regexp(t, `(?m)^ 1: +Assembly:`, end.stdout)
+	r, end = harness.OpenMPI.Measured(t, c, 2, []string{program, "-log_view"})
+	require.Zero(t, end.Code, end.Stderr)
+	assert.Regexp(t, `(?m)^FillRows +2 `, end.Stdout)
+	assert.Regexp(t, `(?m)^ 1: +Assembly:`, end.Stdout)
 	tells(t, r, "PETSc", want...)
 }
 
 func TestOMPT(t *testing.T) {
 	t.Parallel()
 	program := adapted(t, "clang", "mpicc.openmpi", "openmp.c", "-fopenmp")
-	c := command{directory: t.TempDir()}
-	bare := openMPI.bare(t, c, 1, program, "50")
-	require.Equal(t, 3, bare.code, bare.stderr)
-	r, end := openMPI.measured(t, c, 1, []string{program, "50"})
-	assert.Equal(t, bare.code, end.code)
-	assert.Equal(t, bare.stdout, end.stdout)
+	c := harness.Command{Directory: t.TempDir()}
+	bare := harness.OpenMPI.Bare(t, c, 1, program, "50")
+	require.Equal(t, 3, bare.Code, bare.Stderr)
+	r, end := harness.OpenMPI.Measured(t, c, 1, []string{program, "50"})
+	assert.Equal(t, bare.Code, end.Code)
+	assert.Equal(t, bare.Stdout, end.Stdout)
 	assert.Empty(t, tells(t, r, "OpenMP", told{"OpenMP parallel", "OpenMP", 60}))
 	assert.Equal(t, 1, r.PerRank[0].Threads, "threads of a team have no records of their own")
 	require.NotNil(t, r.Team)
 	assert.Less(t, r.Team.LoadBalance(), 0.7)
 	assert.Greater(t, r.Team.Size(), 1.5)
-	assert.Contains(t, end.stderr, "\nOpenMP       hybrid ")
-	assert.Contains(t, end.stderr, "Threads of a parallel region wait for the one that works longest")
-	assert.Contains(t, end.stderr, "OpenMP parallel in uneven (openmp.c:")
+	assert.Contains(t, end.Stderr, "\nOpenMP       hybrid ")
+	assert.Contains(t, end.Stderr, "Threads of a parallel region wait for the one that works longest")
+	assert.Contains(t, end.Stderr, "OpenMP parallel in uneven (openmp.c:")
 	var tasks *run.Team
 	r.Root().Walk(func(n *run.Node, _ int) bool {
 		if n.Function == "tasks" {
@@ -207,9 +209,9 @@ func TestOMPT(t *testing.T) {
 	assert.Greater(t, tasks.LoadBalance(), 0.6, "a task that is run at a barrier is work")
 
 	other := adapted(t, "gcc", "mpicc.openmpi", "other_tools.c", "-shared", "-fPIC")
-	c.environment = []string{"LD_PRELOAD=" + other}
-	r, end = openMPI.measured(t, c, 1, []string{program})
-	assert.Regexp(t, `the other tool saw \d\d+ parallel regions`, end.stderr)
+	c.Environment = []string{"LD_PRELOAD=" + other}
+	r, end = harness.OpenMPI.Measured(t, c, 1, []string{program})
+	assert.Regexp(t, `the other tool saw \d\d+ parallel regions`, end.Stderr)
 	assert.Nil(t, r.Team, "there can be one tool")
 }
 
@@ -217,10 +219,10 @@ func TestOMPT(t *testing.T) {
 func TestOpenMPWithoutOMPT(t *testing.T) {
 	t.Parallel()
 	program := adapted(t, "gcc", "mpicc.openmpi", "openmp.c", "-fopenmp")
-	c := command{directory: t.TempDir()}
-	bare := openMPI.bare(t, c, 1, program)
-	r, end := openMPI.measured(t, c, 1, []string{program})
-	assert.Equal(t, bare.code, end.code)
-	assert.Equal(t, bare.stdout, end.stdout)
+	c := harness.Command{Directory: t.TempDir()}
+	bare := harness.OpenMPI.Bare(t, c, 1, program)
+	r, end := harness.OpenMPI.Measured(t, c, 1, []string{program})
+	assert.Equal(t, bare.Code, end.Code)
+	assert.Equal(t, bare.Stdout, end.Stdout)
 	assert.Nil(t, r.Team)
 }

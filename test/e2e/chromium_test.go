@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"marple/test/harness"
+
 	"bufio"
 	"encoding/json"
 	"fmt"
@@ -39,7 +41,7 @@ func openBrowser(t testing.TB, arguments ...string) *browser {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
 	if err != nil {
-		missing(t, "chromium")
+		harness.Missing(t, "chromium")
 	}
 	theirIn, in, err := os.Pipe()
 	require.NoError(t, err)
@@ -55,7 +57,7 @@ func openBrowser(t testing.TB, arguments ...string) *browser {
 	require.NoError(t, c.Start())
 	theirIn.Close()
 	theirOut.Close()
-	require.NoError(t, out.SetReadDeadline(time.Now().Add(patience)))
+	require.NoError(t, out.SetReadDeadline(time.Now().Add(harness.Patience)))
 	b := &browser{t: t, in: in, out: bufio.NewReader(out)}
 	t.Cleanup(func() {
 		in.Close()
@@ -166,7 +168,7 @@ func (b *browser) screenshot(name string) {
 	var r struct{ Data []byte }
 	b.call("Page.captureScreenshot", map[string]any{"format": "png"}, &r)
 	require.Greater(b.t, len(r.Data), 1000)
-	directory := filepath.Join(top, "build", "screenshots")
+	directory := filepath.Join(harness.Top, "build", "screenshots")
 	require.NoError(b.t, os.MkdirAll(directory, 0o755))
 	require.NoError(b.t, os.WriteFile(filepath.Join(directory, name+".png"), r.Data, 0o644))
 }

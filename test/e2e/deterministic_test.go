@@ -2,6 +2,8 @@
 package e2e
 
 import (
+	"marple/test/harness"
+
 	"debug/elf"
 	"encoding/json"
 	"fmt"
@@ -118,7 +120,7 @@ func differs(of, field string) bool {
 
 func TestTheSameRunEverywhere(t *testing.T) {
 	t.Parallel()
-	for _, ranks := range []int{2, 3, scale(4, 7)} {
+	for _, ranks := range []int{2, 3, harness.Scale(4, 7)} {
 		t.Run(fmt.Sprint(ranks, " ranks"), func(t *testing.T) {
 			want, from := "", ""
 			same := func(mpi string, r *run.Run) {
@@ -128,19 +130,19 @@ func TestTheSameRunEverywhere(t *testing.T) {
 				}
 				assert.Equal(t, want, got, "%s and %s", from, mpi)
 			}
-			for _, mpi := range libraries {
-				if mpi.tool(mpi.cc) == "" {
-					t.Logf("without %s, which is not installed", mpi.name)
+			for _, mpi := range harness.Libraries {
+				if mpi.Tool(mpi.Cc) == "" {
+					t.Logf("without %s, which is not installed", mpi.Name)
 					require.NotEqual(t, "1", os.Getenv("CI"))
 					continue
 				}
-				program := []string{mpi.compile(t, "deterministic"), fmt.Sprint(scale(3, 30))}
-				measured, r := mpi.measured(t, command{}, ranks, program)
-				require.Zero(t, r.code, r.stderr)
+				program := []string{mpi.Compile(t, "deterministic"), fmt.Sprint(harness.Scale(3, 30))}
+				measured, r := mpi.Measured(t, harness.Command{}, ranks, program)
+				require.Zero(t, r.Code, r.Stderr)
 				require.Empty(t, measured.NotSeen)
-				same(mpi.name, measured)
-				if mpi == mock {
-					same("mock, on its virtual clock", mock.virtual(t, command{}, ranks, program))
+				same(mpi.Name, measured)
+				if mpi == harness.Mock {
+					same("mock, on its virtual clock", harness.Mock.Virtual(t, harness.Command{}, ranks, program))
 				}
 			}
 			for _, what := range []string{`"phase 11"`, `"overlapped"`, `"twin"`, `"MPI_Waitany"`, `"name": "MPI_Ibcast"`, `"function": "persistent"`} {
@@ -153,7 +155,7 @@ func TestTheSameRunEverywhere(t *testing.T) {
 // The library that all of them have loaded is built of the C library alone.
 func TestTheLibraryIsBuiltWithoutMPI(t *testing.T) {
 	t.Parallel()
-	file, err := elf.Open(artifact(t, "libmarple.so"))
+	file, err := elf.Open(harness.Artifact(t, "libmarple.so"))
 	require.NoError(t, err)
 	defer file.Close()
 	needed, err := file.ImportedLibraries()
@@ -169,7 +171,7 @@ func TestTheLibraryIsBuiltWithoutMPI(t *testing.T) {
 
 	var sources []string
 	line := []string{"-M", "-D_GNU_SOURCE"}
-	for _, directory := range []string{filepath.Join(top, "cshim"), filepath.Join(top, "pmpi"), filepath.Join(build, "gen")} {
+	for _, directory := range []string{filepath.Join(harness.Top, "cshim"), filepath.Join(harness.Top, "pmpi"), filepath.Join(harness.Build, "gen")} {
 		some, err := filepath.Glob(filepath.Join(directory, "*.c"))
 		require.NoError(t, err)
 		sources = append(sources, some...)

@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	"marple/test/harness"
+
 	"fmt"
 	"os"
 	"path/filepath"
@@ -172,17 +174,17 @@ var notCalled = map[string]string{
 
 func TestEveryFunction(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, mpi *library) {
-		program := mpi.everything(t)
+	harness.Each(t, func(t *testing.T, mpi *harness.Library) {
+		program := everythingWith(mpi, t)
 		directory := t.TempDir()
-		c, account := mpi.counting(t, command{})
-		measured, r := mpi.measured(t, c, everythingRanks, []string{program, directory})
-		require.Zero(t, r.code, r.stderr)
+		c, account := mpi.Counting(t, harness.Command{})
+		measured, r := mpi.Measured(t, c, everythingRanks, []string{program, directory})
+		require.Zero(t, r.Code, r.Stderr)
 		want, got := expected(t, directory, everythingRanks), found(measured)
 
 		var left []string
-		for name := range mpi.declared(t) {
-			_, wrapped := readTable(t).wrapped[name]
+		for name := range harness.Declared(mpi, t) {
+			_, wrapped := harness.ReadTable(t).Wrapped[name]
 			if _, known := notCalled[name]; wrapped && !known && want.functions[name]["calls"] == 0 {
 				left = append(left, name)
 			}
@@ -194,17 +196,17 @@ func TestEveryFunction(t *testing.T) {
 			differences("communicator", want.communicators, got.communicators), differences("peers", want.peers, got.peers))
 		assert.Empty(t, wrong, strings.Join(wrong, "\n"))
 		assert.Equal(t, want.members, got.members, "members of communicators")
-		assert.Equal(t, account().toRecord(readTable(t)), recorded(t, measured), "an independent counter")
+		assert.Equal(t, account().ToRecord(harness.ReadTable(t)), harness.Recorded(t, measured), "an independent counter")
 		for _, note := range measured.NotSeen { // messages are all matched; wait states do not follow neighbourhoods
 			assert.Contains(t, []string{"collectives-uncovered", "waits-thinned"}, note.ID, note.Text)
 		}
 	})
 }
 
-func (m *library) everything(t testing.TB) string {
+func everythingWith(m *harness.Library, t testing.TB) string {
 	t.Helper()
-	parts, err := filepath.Glob(apps("everything/*.c"))
+	parts, err := filepath.Glob(harness.Apps("everything/*.c"))
 	require.NoError(t, err)
 	require.NotEmpty(t, parts)
-	return m.compile(t, "everything", append(parts, "-O0", "-Wno-maybe-uninitialized")...) // much to compile, nothing to compute
+	return m.Compile(t, "everything", append(parts, "-O0", "-Wno-maybe-uninitialized")...) // much to compile, nothing to compute
 }

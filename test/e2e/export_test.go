@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"marple/test/harness"
+
 	"encoding/base64"
 	"fmt"
 	"os"
@@ -25,24 +27,24 @@ func TestExports(t *testing.T) {
 	count := func(text, record string) int {
 		return len(regexp.MustCompile(`(?m)^`+record+` `).FindAllString(text, -1))
 	}
-	each(t, func(t *testing.T, mpi *library) {
+	harness.Each(t, func(t *testing.T, mpi *harness.Library) {
 		directory := t.TempDir()
-		program := mpi.compile(t, "heat", "-lm")
-		got := command{directory: directory}.run(t, mpi.launch(2, artifact(t, "marple"), "exec", "--trace", "100", "--out", "run", program)...)
-		require.Zero(t, got.code, got.stderr)
+		program := mpi.Compile(t, "heat", "-lm")
+		got := harness.Command{Directory: directory}.Run(t, mpi.Launch(2, harness.Artifact(t, "marple"), "exec", "--trace", "100", "--out", "run", program)...)
+		require.Zero(t, got.Code, got.Stderr)
 		r, err := run.Read(filepath.Join(directory, "run"))
 		require.NoError(t, err)
 		for _, f := range export.Formats {
 			if f.Several() {
 				continue
 			}
-			got := command{directory: directory}.run(t, artifact(t, "marple"), "export", "--to", f.Name, "-o", f.Name, "run")
-			require.Zero(t, got.code, "%s: %s", f.Name, got.stderr)
+			got := harness.Command{Directory: directory}.Run(t, harness.Artifact(t, "marple"), "export", "--to", f.Name, "-o", f.Name, "run")
+			require.Zero(t, got.Code, "%s: %s", f.Name, got.Stderr)
 		}
 
-		got = command{directory: directory}.run(t, "go", "tool", "pprof", "-top", "-nodecount", "1000", "pprof")
-		require.Zero(t, got.code, got.stderr)
-		assert.Regexp(t, `(?m) MPI_Allreduce$`, got.stdout)
+		got = harness.Command{Directory: directory}.Run(t, "go", "tool", "pprof", "-top", "-nodecount", "1000", "pprof")
+		require.Zero(t, got.Code, got.Stderr)
+		assert.Regexp(t, `(?m) MPI_Allreduce$`, got.Stdout)
 
 		again, err := pipeline.Open(filepath.Join(directory, "tau"))
 		require.NoError(t, err)
@@ -54,9 +56,9 @@ func TestExports(t *testing.T) {
 		}
 		assert.Equal(t, r.Peers, again.Peers)
 
-		got = command{directory: directory}.run(t, "otf2-print", "--show-all", "otf2/traces.otf2")
-		require.Zero(t, got.code, got.stderr)
-		require.Empty(t, got.stderr)
+		got = harness.Command{Directory: directory}.Run(t, "otf2-print", "--show-all", "otf2/traces.otf2")
+		require.Zero(t, got.Code, got.Stderr)
+		require.Empty(t, got.Stderr)
 		sent, calls := 0, 0
 		for _, b := range r.PerRank {
 			sent += int(b.Sent)
@@ -64,20 +66,20 @@ func TestExports(t *testing.T) {
 		for _, f := range r.Functions {
 			calls += int(f.Calls)
 			if f.Name == "MPI_Allreduce" {
-				assert.Equal(t, int(f.Calls), count(got.stdout, "MPI_COLLECTIVE_END"))
+				assert.Equal(t, int(f.Calls), count(got.Stdout, "MPI_COLLECTIVE_END"))
 			}
 		}
-		assert.Equal(t, sent, count(got.stdout, "MPI_SEND")+count(got.stdout, "MPI_ISEND"))
-		assert.Equal(t, sent, count(got.stdout, "MPI_RECV")+count(got.stdout, "MPI_IRECV"))
-		assert.Equal(t, calls, count(got.stdout, "ENTER"))
-		assert.Equal(t, calls, count(got.stdout, "LEAVE"))
-		assert.Contains(t, got.stdout, `"MPI_COMM_WORLD"`)
+		assert.Equal(t, sent, count(got.Stdout, "MPI_SEND")+count(got.Stdout, "MPI_ISEND"))
+		assert.Equal(t, sent, count(got.Stdout, "MPI_RECV")+count(got.Stdout, "MPI_IRECV"))
+		assert.Equal(t, calls, count(got.Stdout, "ENTER"))
+		assert.Equal(t, calls, count(got.Stdout, "LEAVE"))
+		assert.Contains(t, got.Stdout, `"MPI_COMM_WORLD"`)
 
 		// Nobody is told of a trace that is not whole.
 		require.NoError(t, os.Truncate(filepath.Join(directory, "run/raw/rank-000001.mrl.0.log"), 20))
-		got = command{directory: directory}.run(t, artifact(t, "marple"), "export", "--to", "otf2", "-o", "half", "run")
-		assert.Equal(t, 1, got.code)
-		assert.Contains(t, got.stderr, "damaged log")
+		got = harness.Command{Directory: directory}.Run(t, harness.Artifact(t, "marple"), "export", "--to", "otf2", "-o", "half", "run")
+		assert.Equal(t, 1, got.Code)
+		assert.Contains(t, got.Stderr, "damaged log")
 		list, err := filepath.Glob(filepath.Join(directory, "*half*"))
 		require.NoError(t, err)
 		assert.Empty(t, list)
@@ -87,15 +89,15 @@ func TestExports(t *testing.T) {
 // speedscope itself, which test/setup.sh installs where it can, opens what it says it opens, and shows the time of a function.
 func TestExportsInSpeedscope(t *testing.T) {
 	t.Parallel()
-	application := filepath.Join(top, "build", "node", "node_modules", "speedscope", "dist", "release", "index.html")
+	application := filepath.Join(harness.Top, "build", "node", "node_modules", "speedscope", "dist", "release", "index.html")
 	if _, err := os.Stat(application); err != nil {
-		missing(t, "speedscope")
+		harness.Missing(t, "speedscope")
 	}
-	c := command{directory: t.TempDir()}
-	got := c.run(t, mock.tool("mpirun"), "-n", "2", "--virtual", artifact(t, "marple"), "exec", "--clock", "external", "--trace", "10", "--out", "run", "--report", "none",
-		mock.compile(t, "waits"), "late-sender", "200")
-	require.Zero(t, got.code, got.stderr)
-	r, err := run.Read(filepath.Join(c.directory, "run"))
+	c := harness.Command{Directory: t.TempDir()}
+	got := c.Run(t, harness.Mock.Tool("mpirun"), "-n", "2", "--virtual", harness.Artifact(t, "marple"), "exec", "--clock", "external", "--trace", "10", "--out", "run", "--report", "none",
+		harness.Mock.Compile(t, "waits"), "late-sender", "200")
+	require.Zero(t, got.Code, got.Stderr)
+	r, err := run.Read(filepath.Join(c.Directory, "run"))
 	require.NoError(t, err)
 	of := map[int32]uint64{} // time of MPI_Recv by rank
 	for _, root := range r.CallGraph {
@@ -114,11 +116,11 @@ func TestExportsInSpeedscope(t *testing.T) {
 		format, file string
 		ns           uint64
 	}{{"speedscope", "run.speedscope.json", of[0]}, {"pprof", "run.pb.gz", of[0] + of[1]}, {"chrome", "run.trace.json", of[0]}} {
-		got := c.run(t, artifact(t, "marple"), "export", "--to", x.format, "-o", x.file, "run")
-		require.Zero(t, got.code, got.stderr)
-		data, err := os.ReadFile(filepath.Join(c.directory, x.file))
+		got := c.Run(t, harness.Artifact(t, "marple"), "export", "--to", x.format, "-o", x.file, "run")
+		require.Zero(t, got.Code, got.Stderr)
+		data, err := os.ReadFile(filepath.Join(c.Directory, x.file))
 		require.NoError(t, err)
-		load := filepath.Join(c.directory, x.format+".js")
+		load := filepath.Join(c.Directory, x.format+".js")
 		text := fmt.Sprintf("speedscope.loadFileFromBase64(%q, %q)", x.file, base64.StdEncoding.EncodeToString(data))
 		require.NoError(t, os.WriteFile(load, []byte(text), 0o666))
 		b.open("about:blank")
@@ -141,34 +143,34 @@ func TestExportsInSpeedscope(t *testing.T) {
 func otf2(t testing.TB) {
 	t.Helper()
 	if _, err := exec.LookPath("otf2-print"); err != nil {
-		missing(t, "otf2-print")
+		harness.Missing(t, "otf2-print")
 	}
-	if _, err := os.Stat(filepath.Join(build, "marple-otf2")); err != nil {
-		missing(t, "the library of OTF2")
+	if _, err := os.Stat(filepath.Join(harness.Build, "marple-otf2")); err != nil {
+		harness.Missing(t, "the library of OTF2")
 	}
-	artifact(t, "marple-otf2")
+	harness.Artifact(t, "marple-otf2")
 }
 
 // Every MPI function there is, and what a program may do with requests and communicators.
 func TestOTF2OfEverything(t *testing.T) {
 	t.Parallel()
 	otf2(t)
-	mock.need(t)
+	harness.Mock.Need(t)
 	directory := t.TempDir()
-	program := mock.everything(t)
-	got := command{directory: directory}.run(t, mock.launch(everythingRanks, artifact(t, "marple"), "exec", "--trace", "100", "--out", "run", program, directory)...)
-	require.Zero(t, got.code, got.stderr)
-	got = command{directory: directory}.run(t, artifact(t, "marple"), "export", "--to", "otf2", "-o", "trace", "run")
-	require.Zero(t, got.code, got.stderr)
-	got = command{directory: directory}.run(t, "otf2-print", "--show-all", "trace/traces.otf2")
-	require.Zero(t, got.code, got.stderr)
-	require.Empty(t, got.stderr)
-	assert.Equal(t, strings.Count(got.stdout, "\nENTER "), strings.Count(got.stdout, "\nLEAVE "))
-	assert.Equal(t, strings.Count(got.stdout, "\nMPI_COLLECTIVE_BEGIN "), strings.Count(got.stdout, "\nMPI_COLLECTIVE_END "))
+	program := everythingWith(harness.Mock, t)
+	got := harness.Command{Directory: directory}.Run(t, harness.Mock.Launch(everythingRanks, harness.Artifact(t, "marple"), "exec", "--trace", "100", "--out", "run", program, directory)...)
+	require.Zero(t, got.Code, got.Stderr)
+	got = harness.Command{Directory: directory}.Run(t, harness.Artifact(t, "marple"), "export", "--to", "otf2", "-o", "trace", "run")
+	require.Zero(t, got.Code, got.Stderr)
+	got = harness.Command{Directory: directory}.Run(t, "otf2-print", "--show-all", "trace/traces.otf2")
+	require.Zero(t, got.Code, got.Stderr)
+	require.Empty(t, got.Stderr)
+	assert.Equal(t, strings.Count(got.Stdout, "\nENTER "), strings.Count(got.Stdout, "\nLEAVE "))
+	assert.Equal(t, strings.Count(got.Stdout, "\nMPI_COLLECTIVE_BEGIN "), strings.Count(got.Stdout, "\nMPI_COLLECTIVE_END "))
 	const failed = 2 // per rank: errors.c receives them into too small a buffer
 	count := func(kinds ...string) (n int) {
 		for _, kind := range kinds {
-			n += strings.Count(got.stdout, "\n"+kind+" ")
+			n += strings.Count(got.Stdout, "\n"+kind+" ")
 		}
 		return n
 	}

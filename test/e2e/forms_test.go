@@ -2,6 +2,8 @@
 package e2e
 
 import (
+	"marple/test/harness"
+
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,32 +19,32 @@ import (
 func TestFiveForms(t *testing.T) {
 	t.Parallel()
 	const ranks = 4
-	for _, mpi := range []*library{openMPI, mpich} {
-		t.Run(mpi.name, func(t *testing.T) {
-			mpi.need(t)
-			forms := map[string][]string{"C": {mpi.compile(t, filepath.Join("forms", "form"))}}
-			fortran := mpi.tool(strings.Replace(mpi.cc, "mpicc", "mpifort", 1))
+	for _, mpi := range []*harness.Library{harness.OpenMPI, harness.Mpich} {
+		t.Run(mpi.Name, func(t *testing.T) {
+			mpi.Need(t)
+			forms := map[string][]string{"C": {mpi.Compile(t, filepath.Join("forms", "form"))}}
+			fortran := mpi.Tool(strings.Replace(mpi.Cc, "mpicc", "mpifort", 1))
 			if fortran == "" {
-				missing(t, "mpifort")
+				harness.Missing(t, "mpifort")
 			}
 			for name, source := range map[string]string{"mpif.h": "form_mpif", "use mpi": "form_mpi", "use mpi_f08": "form_f08"} {
 				program := filepath.Join(t.TempDir(), source)
 				build := exec.Command(fortran, "-O1", "-g", "-fallow-argument-mismatch", "-o", program, source+".f90")
-				build.Dir = apps("forms")
+				build.Dir = harness.Apps("forms")
 				out, err := build.CombinedOutput()
 				require.NoError(t, err, "%s", out)
 				forms[name] = []string{program}
 			}
-			if mpi == openMPI { // Debian's mpi4py is built with it
-				forms["mpi4py"] = []string{"/usr/bin/python3", apps("forms/form.py")}
+			if mpi == harness.OpenMPI { // Debian's mpi4py is built with it
+				forms["mpi4py"] = []string{"/usr/bin/python3", harness.Apps("forms/form.py")}
 			}
 			want := account{}
 			for _, name := range []string{"C", "mpif.h", "use mpi", "use mpi_f08", "mpi4py"} {
 				if forms[name] == nil {
 					continue
 				}
-				measured, r := mpi.measured(t, command{}, ranks, forms[name])
-				require.Zero(t, r.code, "%s: %s", name, r.stderr)
+				measured, r := mpi.Measured(t, harness.Command{}, ranks, forms[name])
+				require.Zero(t, r.Code, "%s: %s", name, r.Stderr)
 				got := found(measured)
 				if name == "C" {
 					want = got
@@ -63,10 +65,10 @@ func TestFiveForms(t *testing.T) {
 func TestPlainFortran(t *testing.T) {
 	t.Parallel()
 	const ranks, calls = 2, 10
-	eachReal(t, func(t *testing.T, mpi *library) {
-		fortran := mpi.tool(strings.Replace(mpi.cc, "mpicc", "mpifort", 1))
+	harness.EachReal(t, func(t *testing.T, mpi *harness.Library) {
+		fortran := mpi.Tool(strings.Replace(mpi.Cc, "mpicc", "mpifort", 1))
 		if fortran == "" {
-			missing(t, "mpifort")
+			harness.Missing(t, "mpifort")
 		}
 		directory := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(directory, "plain.f90"), fmt.Appendf(nil, `program plain
@@ -85,11 +87,11 @@ end program
 		build.Dir = directory
 		out, err := build.CombinedOutput()
 		require.NoError(t, err, "%s", out)
-		measured, r := mpi.measured(t, command{}, ranks, []string{filepath.Join(directory, "plain")})
-		require.Zero(t, r.code, r.stderr)
+		measured, r := mpi.Measured(t, harness.Command{}, ranks, []string{filepath.Join(directory, "plain")})
+		require.Zero(t, r.Code, r.Stderr)
 		for _, f := range []string{"MPI_Sendrecv", "MPI_Barrier"} {
-			assert.EqualValues(t, ranks*calls, function(measured, f).Calls, f)
+			assert.EqualValues(t, ranks*calls, harness.Function(measured, f).Calls, f)
 		}
-		assert.EqualValues(t, ranks*calls*16, function(measured, "MPI_Sendrecv").Out)
+		assert.EqualValues(t, ranks*calls*16, harness.Function(measured, "MPI_Sendrecv").Out)
 	})
 }

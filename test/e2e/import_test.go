@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"marple/test/harness"
+
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,25 +20,25 @@ import (
 func TestImportOfOTF2(t *testing.T) {
 	t.Parallel()
 	otf2(t)
-	mock.need(t)
+	harness.Mock.Need(t)
 	imported := func(t *testing.T, ranks int, program ...string) (was, is *run.Run) {
 		directory := t.TempDir()
 		do := func(line ...string) {
 			t.Helper()
-			got := command{directory: directory}.run(t, line...)
-			require.Zero(t, got.code, got.stderr)
-			require.Empty(t, got.stderr)
+			got := harness.Command{Directory: directory}.Run(t, line...)
+			require.Zero(t, got.Code, got.Stderr)
+			require.Empty(t, got.Stderr)
 		}
-		onClock := *mock
-		onClock.mpirun = append(append([]string{}, mock.mpirun...), "--virtual")
-		got := command{directory: directory}.run(t, onClock.launch(ranks, append([]string{artifact(t, "marple"), "exec", "--trace", "100", "--out", "run"}, program...)...)...)
-		require.Zero(t, got.code, got.stderr)
-		do(artifact(t, "marple"), "export", "--to", "otf2", "-o", "trace", "run")
-		do(artifact(t, "marple"), "import", "-o", "again", filepath.Join("trace", "traces.otf2"))
-		return readRun(t, filepath.Join(directory, "run")), readRun(t, filepath.Join(directory, "again"))
+		onClock := *harness.Mock
+		onClock.Mpirun = append(append([]string{}, harness.Mock.Mpirun...), "--virtual")
+		got := harness.Command{Directory: directory}.Run(t, onClock.Launch(ranks, append([]string{harness.Artifact(t, "marple"), "exec", "--trace", "100", "--out", "run"}, program...)...)...)
+		require.Zero(t, got.Code, got.Stderr)
+		do(harness.Artifact(t, "marple"), "export", "--to", "otf2", "-o", "trace", "run")
+		do(harness.Artifact(t, "marple"), "import", "-o", "again", filepath.Join("trace", "traces.otf2"))
+		return harness.ReadRun(t, filepath.Join(directory, "run")), harness.ReadRun(t, filepath.Join(directory, "again"))
 	}
 	t.Run("finding", func(t *testing.T) {
-		was, is := imported(t, 4, mock.compile(t, "models/geometric", "-lm"), "imbalance")
+		was, is := imported(t, 4, harness.Mock.Compile(t, "models/geometric", "-lm"), "imbalance")
 		require.NotEmpty(t, is.Findings)
 		assert.Equal(t, was.Findings[0].ID, is.Findings[0].ID)
 		assert.Equal(t, was.Findings[0].Ranks, is.Findings[0].Ranks)
@@ -54,9 +56,9 @@ func TestImportOfOTF2(t *testing.T) {
 		assert.Equal(t, "not-in-trace", is.NotSeen[len(is.NotSeen)-1].ID)
 	})
 	t.Run("everything", func(t *testing.T) {
-		was, is := imported(t, everythingRanks, mock.everything(t), t.TempDir())
+		was, is := imported(t, everythingRanks, everythingWith(harness.Mock, t), t.TempDir())
 		for _, f := range is.Functions {
-			assert.Equal(t, function(was, f.Name).Calls, f.Calls, f.Name)
+			assert.Equal(t, harness.Function(was, f.Name).Calls, f.Calls, f.Name)
 		}
 		for i, b := range is.PerRank {
 			assert.Equal(t, was.PerRank[i].Sent, b.Sent, "rank %d", i)
@@ -68,16 +70,16 @@ func TestImportOfOTF2(t *testing.T) {
 func TestImportOfForeignTraces(t *testing.T) {
 	t.Parallel()
 	otf2(t)
-	if exec.Command(debianPython, "-c", "import otf2").Run() != nil {
-		missing(t, "python3-otf2")
+	if exec.Command(harness.DebianPython, "-c", "import otf2").Run() != nil {
+		harness.Missing(t, "python3-otf2")
 	}
 	directory := t.TempDir()
-	do := func(line ...string) result { return command{directory: directory}.run(t, line...) }
-	require.Zero(t, do(debianPython, apps("foreign.py"), "scorep").code)
-	got := do(artifact(t, "marple"), "import", "scorep")
-	require.Zero(t, got.code, got.stderr)
-	require.Empty(t, got.stderr)
-	r := readRun(t, filepath.Join(directory, "marple-scorep"))
+	do := func(line ...string) harness.Result { return harness.Command{Directory: directory}.Run(t, line...) }
+	require.Zero(t, do(harness.DebianPython, harness.Apps("foreign.py"), "scorep").Code)
+	got := do(harness.Artifact(t, "marple"), "import", "scorep")
+	require.Zero(t, got.Code, got.Stderr)
+	require.Empty(t, got.Stderr)
+	r := harness.ReadRun(t, filepath.Join(directory, "marple-scorep"))
 	assert.Equal(t, []any{"scorep", 2, 2, uint64(50_010_000)}, []any{r.Program, r.Ranks, len(r.Hosts), r.WallNs})
 	require.NotEmpty(t, r.Waits.Patterns)
 	assert.Equal(t, "late-sender", r.Waits.Patterns[0].Pattern)
@@ -86,15 +88,15 @@ func TestImportOfForeignTraces(t *testing.T) {
 	assert.Equal(t, []int{0}, r.Findings[0].Ranks)
 	assert.Contains(t, r.Findings[0].Where, "solve in main")
 
-	got = do(artifact(t, "marple"), "import", "scorep")
-	assert.Equal(t, 1, got.code, "the run directory is there")
+	got = do(harness.Artifact(t, "marple"), "import", "scorep")
+	assert.Equal(t, 1, got.Code, "the run directory is there")
 	for _, file := range []string{"scorep/traces/0.evt", "scorep/traces.def", "scorep/traces.otf2"} {
 		data, err := os.ReadFile(filepath.Join(directory, file))
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(directory, file), data[:len(data)/2], 0o600))
-		got = do(artifact(t, "marple"), "import", "-o", "again", "scorep")
-		assert.Equal(t, 1, got.code, file)
-		assert.Equal(t, 1, strings.Count(got.stderr, "\n"), "%s: %s", file, got.stderr)
+		got = do(harness.Artifact(t, "marple"), "import", "-o", "again", "scorep")
+		assert.Equal(t, 1, got.Code, file)
+		assert.Equal(t, 1, strings.Count(got.Stderr, "\n"), "%s: %s", file, got.Stderr)
 		assert.NoDirExists(t, filepath.Join(directory, "again"), file)
 	}
 }

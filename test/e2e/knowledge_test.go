@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"marple/test/harness"
+
 	"os"
 	"path/filepath"
 	"testing"
@@ -26,22 +28,22 @@ levels: [{title: all, needs: [profile]}]
 factors: {talking: {title: Ranks talk, factor: talk, cost: talking_time, advice: "Talk less."}}
 rules: [{if: [lost_share >= least], then: talking}]
 `), 0o666))
-	mock.need(t)
-	program := mock.compile(t, "waits")
+	harness.Mock.Need(t)
+	program := harness.Mock.Compile(t, "waits")
 	for name, flags := range map[string][]string{"flag": {"--knowledge", "models"}, "variable": nil} {
 		t.Run(name, func(t *testing.T) {
-			c := command{directory: directory}
+			c := harness.Command{Directory: directory}
 			if flags == nil {
-				c.environment = []string{"MARPLE_KNOWLEDGE=" + filepath.Join(directory, "models")}
+				c.Environment = []string{"MARPLE_KNOWLEDGE=" + filepath.Join(directory, "models")}
 			}
-			line := append([]string{mock.tool("mpirun"), "-n", "2", "--virtual", artifact(t, "marple"), "exec", "--clock", "external", "--out", name}, flags...)
-			end := c.run(t, append(line, program, "late-sender", "200")...)
-			require.Zero(t, end.code, end.stderr)
+			line := append([]string{harness.Mock.Tool("mpirun"), "-n", "2", "--virtual", harness.Artifact(t, "marple"), "exec", "--clock", "external", "--out", name}, flags...)
+			end := c.Run(t, append(line, program, "late-sender", "200")...)
+			require.Zero(t, end.Code, end.Stderr)
 			r, err := run.Read(filepath.Join(directory, name))
 			require.NoError(t, err)
-			require.NotEmpty(t, r.Models, end.stderr)
+			require.NotEmpty(t, r.Models, end.Stderr)
 			require.Equal(t, "mine", r.Models[0].Name)
-			require.Contains(t, end.stderr, "Ranks talk (")
+			require.Contains(t, end.Stderr, "Ranks talk (")
 		})
 	}
 }

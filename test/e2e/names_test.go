@@ -3,12 +3,12 @@
 package e2e
 
 import (
+	"marple/test/harness"
+
 	"debug/elf"
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,114 +18,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-// declared are the MPI functions of the library's mpi.h, with their numbers of parameters, as the compiler
-// understands them.
-func (m *library) declared(t testing.TB) map[string]int {
-	t.Helper()
-	source, list := filepath.Join(t.TempDir(), "all.c"), filepath.Join(t.TempDir(), "all.txt")
-	require.NoError(t, os.WriteFile(source, []byte("#include <mpi.h>\n"), 0o666))
-	out, err := exec.Command(m.tool(m.cc), "-c", "-aux-info", list, "-o", os.DevNull, source).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	text, err := os.ReadFile(list)
-	require.NoError(t, err)
-	functions := map[string]int{}
-	for _, match := range regexp.MustCompile(`(?m) extern [^(]*\b(MPI_\w+) \((.*)\);`).FindAllStringSubmatch(string(text), -1) {
-		functions[match[1]] = parameters(match[2])
-	}
-	require.Greater(t, len(functions), 100)
-	return functions
-}
-
-// parameters counts the parameters of a list; commas may also stand inside those that are functions.
-func parameters(list string) int {
-	if list == "void" {
-		return 0
-	}
-	n, depth := 1, 0
-	for _, c := range list {
-		switch c {
-		case '(', '[':
-			depth++
-		case ')', ']':
-			depth--
-		case ',':
-			if depth == 0 {
-				n++
-			}
-		}
-	}
-	if strings.HasSuffix(list, ", ...") {
-		n-- // whose number is not fixed
-	}
-	return n
-}
-
-// table is what pmpi/functions.txt says.
-type table struct {
-	wrapped map[string]int    // number of parameters
-	since   map[string]string // version of the standard, of functions that are newer than the headers here
-	left    []string          // patterns
-}
-
-func readTable(t testing.TB) table {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(top, "pmpi", "functions.txt"))
-	require.NoError(t, err)
-	functions := table{wrapped: map[string]int{}, since: map[string]string{}}
-	row := regexp.MustCompile(`^\w+\s+MPI_(\w+)\(([^)]*)\)(.*)$`)
-	for _, line := range strings.Split(string(text), "\n") {
-		if strings.HasPrefix(line, "  MPI_") {
-			functions.left = append(functions.left, strings.Fields(line)...)
-			continue
-		}
-		match := row.FindStringSubmatch(line)
-		if match == nil || strings.HasPrefix(line, "#") {
-			continue
-		}
-		name, rest := match[1], strings.Fields(match[3])
-		count := 0
-		if match[2] != "" {
-			count = parameters(match[2])
-		}
-		names := map[string]int{name: count}
-		if slices.Contains(rest, "+i") {
-			names["I"+strings.ToLower(name[:1])+name[1:]] = count + 1
-		}
-		if slices.Contains(rest, "+init") {
-			names[name+"_init"] = count + 1
-			if !strings.Contains(match[2], "dest") { // collectives take an info too
-				names[name+"_init"]++
-			}
-		}
-		for name, count := range names {
-			for _, form := range forms(name, rest) {
-				functions.wrapped[form] = count
-				for _, word := range rest {
-					if version, ok := strings.CutPrefix(word, "since="); ok {
-						functions.since[form] = version
-					}
-				}
-			}
-		}
-	}
-	return functions
-}
-
-// forms are a function's bindings in C.
-func forms(name string, variants []string) []string {
-	if slices.Contains(variants, "+c") {
-		return []string{"MPI_" + name, "MPI_" + name + "_c"}
-	}
-	return []string{"MPI_" + name}
-}
-
-func (f table) leaves(name string) bool {
-	return slices.ContainsFunc(f.left, func(pattern string) bool {
-		match, err := path.Match(pattern, name)
-		return err == nil && match
-	})
-}
 
 // symbols are the functions that a shared library defines for others.
 func symbols(t testing.TB, path string) []string {
@@ -149,19 +41,19 @@ func symbols(t testing.TB, path string) []string {
 // one case.
 func exported(t testing.TB) []string {
 	t.Helper()
-	return slices.DeleteFunc(symbols(t, artifact(t, "libmarple.so")), func(name string) bool {
+	return slices.DeleteFunc(symbols(t, harness.Artifact(t, "libmarple.so")), func(name string) bool {
 		return !strings.HasPrefix(name, "MPI_") || name == strings.ToUpper(name)
 	})
 }
 
 func TestEveryFunctionIsMeasuredOrLeftForAReason(t *testing.T) {
 	t.Parallel()
-	functions := readTable(t)
-	each(t, func(t *testing.T, mpi *library) {
+	functions := harness.ReadTable(t)
+	harness.Each(t, func(t *testing.T, mpi *harness.Library) {
 		var neither, both []string
-		for name := range mpi.declared(t) {
-			_, wrapped := functions.wrapped[name]
-			switch left := functions.leaves(name); {
+		for name := range harness.Declared(mpi, t) {
+			_, wrapped := functions.Wrapped[name]
+			switch left := functions.Leaves(name); {
 			case wrapped && left:
 				both = append(both, name)
 			case !wrapped && !left:
@@ -177,16 +69,16 @@ func TestEveryFunctionIsMeasuredOrLeftForAReason(t *testing.T) {
 
 func TestTheLibraryExportsTheTable(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, slices.Sorted(maps.Keys(readTable(t).wrapped)), exported(t))
+	assert.Equal(t, slices.Sorted(maps.Keys(harness.ReadTable(t).Wrapped)), exported(t))
 }
 
 func TestParametersAreThoseOfTheHeaders(t *testing.T) {
 	t.Parallel()
-	functions := readTable(t)
+	functions := harness.ReadTable(t)
 	seen := map[string]bool{}
-	each(t, func(t *testing.T, mpi *library) {
-		for name, count := range mpi.declared(t) {
-			if ours, ok := functions.wrapped[name]; ok {
+	harness.Each(t, func(t *testing.T, mpi *harness.Library) {
+		for name, count := range harness.Declared(mpi, t) {
+			if ours, ok := functions.Wrapped[name]; ok {
 				seen[name] = true
 				assert.Equal(t, count, ours, "parameters of %s", name)
 			}
@@ -194,12 +86,12 @@ func TestParametersAreThoseOfTheHeaders(t *testing.T) {
 	})
 	var unknown []string
 	for _, name := range exported(t) {
-		if !seen[name] && functions.since[name] == "" {
+		if !seen[name] && functions.Since[name] == "" {
 			unknown = append(unknown, name)
 		}
 	}
-	if mpich.tool(mpich.cc) == "" {
-		missing(t, fmt.Sprintf("%s (the only header of MPI 4)", mpich.cc))
+	if harness.Mpich.Tool(harness.Mpich.Cc) == "" {
+		harness.Missing(t, fmt.Sprintf("%s (the only header of MPI 4)", harness.Mpich.Cc))
 	}
 	assert.Empty(t, unknown, "in no header: %s", strings.Join(unknown, " "))
 }
@@ -209,24 +101,24 @@ func TestParametersAreThoseOfTheHeaders(t *testing.T) {
 func TestFortranNames(t *testing.T) {
 	t.Parallel()
 	measured := map[string]bool{}
-	for name := range readTable(t).wrapped {
+	for name := range harness.ReadTable(t).Wrapped {
 		measured[strings.ToLower(name)] = true
 	}
-	ours := symbols(t, artifact(t, "libmarple.so"))
+	ours := symbols(t, harness.Artifact(t, "libmarple.so"))
 	entry := regexp.MustCompile(`^(mpi_\w+?|MPI_[A-Z0-9_]+?)(_|__|_f08_|_f08ts_|_f08_large_|_f08ts_large_)?$`)
-	for mpi, files := range map[*library][]string{
-		openMPI: {"libmpi_mpifh.so", "libmpi_usempif08.so", "libmpi_usempi_ignore_tkr.so"},
-		mpich:   {"libmpichfort.so"},
+	for mpi, files := range map[*harness.Library][]string{
+		harness.OpenMPI: {"libmpi_mpifh.so", "libmpi_usempif08.so", "libmpi_usempi_ignore_tkr.so"},
+		harness.Mpich:   {"libmpichfort.so"},
 	} {
-		t.Run(mpi.name, func(t *testing.T) {
-			mpi.need(t)
+		t.Run(mpi.Name, func(t *testing.T) {
+			mpi.Need(t)
 			var not []string
 			for _, file := range files {
-				out, err := exec.Command(mpi.tool(mpi.cc), "-print-file-name="+file).Output()
+				out, err := exec.Command(mpi.Tool(mpi.Cc), "-print-file-name="+file).Output()
 				require.NoError(t, err)
 				path := strings.TrimSpace(string(out))
 				if !filepath.IsAbs(path) {
-					missing(t, file)
+					harness.Missing(t, file)
 				}
 				for _, name := range symbols(t, path) {
 					match := entry.FindStringSubmatch(name)

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"marple/test/harness"
+
 	"bufio"
 	"fmt"
 	"io"
@@ -21,14 +23,14 @@ import (
 // The page of a measured run, in a real browser: every view is opened with the mouse and used with keys.
 func TestPage(t *testing.T) {
 	t.Parallel()
-	c := command{directory: t.TempDir()}
-	r := c.run(t, mock.tool("mpirun"), "-n", "4", "--virtual", artifact(t, "marple"), "exec", "--clock", "external", "--trace", "10", "--out", "run", "--report", "none",
-		mock.compile(t, "waits"), "late-sender", "200")
-	require.Zero(t, r.code, r.stderr)
-	r = c.run(t, artifact(t, "marple"), "page", "run")
-	require.Zero(t, r.code, r.stderr)
-	require.Equal(t, "run/report.html\n", r.stdout)
-	file := filepath.Join(c.directory, "run", "report.html")
+	c := harness.Command{Directory: t.TempDir()}
+	r := c.Run(t, harness.Mock.Tool("mpirun"), "-n", "4", "--virtual", harness.Artifact(t, "marple"), "exec", "--clock", "external", "--trace", "10", "--out", "run", "--report", "none",
+		harness.Mock.Compile(t, "waits"), "late-sender", "200")
+	require.Zero(t, r.Code, r.Stderr)
+	r = c.Run(t, harness.Artifact(t, "marple"), "page", "run")
+	require.Zero(t, r.Code, r.Stderr)
+	require.Equal(t, "run/report.html\n", r.Stdout)
+	file := filepath.Join(c.Directory, "run", "report.html")
 
 	b := openBrowser(t)
 	b.open("file://" + file)
@@ -115,15 +117,15 @@ func TestPage(t *testing.T) {
 func TestServe(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
-	c := command{directory: directory}
+	c := harness.Command{Directory: directory}
 	for i, name := range []string{"one", "two"} {
-		r := c.run(t, mock.tool("mpirun"), "-n", "2", "--virtual", artifact(t, "marple"), "exec", "--clock", "external", "--out", name, "--report", "none",
-			"--params", fmt.Sprint("steps=", 10*(i+1)), mock.compile(t, "heat"), fmt.Sprint(10*(i+1)))
-		require.Zero(t, r.code, r.stderr)
+		r := c.Run(t, harness.Mock.Tool("mpirun"), "-n", "2", "--virtual", harness.Artifact(t, "marple"), "exec", "--clock", "external", "--out", name, "--report", "none",
+			"--params", fmt.Sprint("steps=", 10*(i+1)), harness.Mock.Compile(t, "heat"), fmt.Sprint(10*(i+1)))
+		require.Zero(t, r.Code, r.Stderr)
 	}
-	r := c.run(t, artifact(t, "marple"), "db", "import", "one", "two", "--experiment", "steps")
-	require.Zero(t, r.code, r.stderr)
-	server := exec.Command(artifact(t, "marple"), "serve", "--port", "0", ".", "db:heat")
+	r := c.Run(t, harness.Artifact(t, "marple"), "db", "import", "one", "two", "--experiment", "steps")
+	require.Zero(t, r.Code, r.Stderr)
+	server := exec.Command(harness.Artifact(t, "marple"), "serve", "--port", "0", ".", "db:heat")
 	server.Dir = directory
 	out, err := server.StdoutPipe()
 	require.NoError(t, err)

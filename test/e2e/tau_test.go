@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	"marple/test/harness"
+
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -18,14 +20,14 @@ import (
 
 // tauHost is the stand-in and a program for one MPI library.
 type tauHost struct {
-	mpi              *library
+	mpi              *harness.Library
 	library, program string
 }
 
-func newTAUHost(t testing.TB, mpi *library) tauHost {
+func newTAUHost(t testing.TB, mpi *harness.Library) tauHost {
 	t.Helper()
-	built := mpi.compile(t, "tau/host", "-fPIC", "-shared", "-Wl,-soname,libTAU.so")
-	h := tauHost{mpi, filepath.Join(filepath.Dir(built), "libTAU.so"), mpi.compile(t, "tau/program", "-lpthread")}
+	built := mpi.Compile(t, "tau/host", "-fPIC", "-shared", "-Wl,-soname,libTAU.so")
+	h := tauHost{mpi, filepath.Join(filepath.Dir(built), "libTAU.so"), mpi.Compile(t, "tau/program", "-lpthread")}
 	require.NoError(t, os.Rename(built, h.library))
 	return h
 }
@@ -39,27 +41,27 @@ func plugin(directory string) []string {
 func (h tauHost) launch(t testing.TB, environment []string, part string, before ...string) (*run.Run, string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "run")
-	c := command{directory: t.TempDir(), environment: append([]string{"MARPLE_OUT=" + out}, environment...)}
+	c := harness.Command{Directory: t.TempDir(), Environment: append([]string{"MARPLE_OUT=" + out}, environment...)}
 	line := append(append(before, h.program), part)
-	if h.mpi == mock {
+	if h.mpi == harness.Mock {
 		line = append([]string{"--virtual"}, line...)
 	}
-	result := c.run(t, h.mpi.launch(4, line...)...)
-	require.Zero(t, result.code, "%s", result.stderr)
-	assert.Equal(t, 1, strings.Count(result.stderr, "\nEfficiency "), "one report: %s", result.stderr)
+	result := c.Run(t, h.mpi.Launch(4, line...)...)
+	require.Zero(t, result.Code, "%s", result.Stderr)
+	assert.Equal(t, 1, strings.Count(result.Stderr, "\nEfficiency "), "one report: %s", result.Stderr)
 	r, err := run.Read(out)
 	require.NoError(t, err)
-	return r, result.stderr
+	return r, result.Stderr
 }
 
 func (h tauHost) directly(t testing.TB, environment []string, part string) *run.Run {
-	r, _ := h.launch(t, append([]string{"MARPLE_CALLPATH=off"}, environment...), part, artifact(t, "marple"), "exec")
+	r, _ := h.launch(t, append([]string{"MARPLE_CALLPATH=off"}, environment...), part, harness.Artifact(t, "marple"), "exec")
 	return r
 }
 
 // throughTAU has TAU preloaded, as tau_exec does it.
 func (h tauHost) throughTAU(t testing.TB, environment []string, part string) *run.Run {
-	r, _ := h.launch(t, append(append([]string{"MARPLE_CALLPATH=off"}, plugin(build)...), environment...), part, "env", "LD_PRELOAD="+h.library)
+	r, _ := h.launch(t, append(append([]string{"MARPLE_CALLPATH=off"}, plugin(harness.Build)...), environment...), part, "env", "LD_PRELOAD="+h.library)
 	return r
 }
 
@@ -105,8 +107,8 @@ func everythingOf(*run.Run) {}
 // On the virtual clock, everything is equal to the last digit.
 func TestTAUExactly(t *testing.T) {
 	t.Parallel()
-	mock.need(t)
-	h := newTAUHost(t, mock)
+	harness.Mock.Need(t)
+	h := newTAUHost(t, harness.Mock)
 	for name, c := range map[string]struct {
 		part        string
 		environment []string
@@ -132,11 +134,11 @@ func TestTAUExactly(t *testing.T) {
 // Where TAU is a part of the program, its frames cannot be told from the program's: call paths are made of timers alone.
 func TestTAUInTheProgram(t *testing.T) {
 	t.Parallel()
-	mock.need(t)
-	h := newTAUHost(t, mock)
+	harness.Mock.Need(t)
+	h := newTAUHost(t, harness.Mock)
 	expected := h.directly(t, nil, "blocking")
-	h.program = mock.compile(t, "tau/program", apps("tau/host.c"), "-rdynamic", "-lpthread")
-	r, _ := h.launch(t, plugin(build), "blocking", "env")
+	h.program = harness.Mock.Compile(t, "tau/program", harness.Apps("tau/host.c"), "-rdynamic", "-lpthread")
+	r, _ := h.launch(t, plugin(harness.Build), "blocking", "env")
 	sameRun(t, expected, r, everythingOf)
 }
 
@@ -167,8 +169,8 @@ func bytesNotKnown(r *run.Run) {
 // Atomic events and metadata are those of all ranks.
 func TestTAUReported(t *testing.T) {
 	t.Parallel()
-	mock.need(t)
-	h := newTAUHost(t, mock)
+	harness.Mock.Need(t)
+	h := newTAUHost(t, harness.Mock)
 	r := h.throughTAU(t, nil, "blocking")
 	require.Len(t, r.AtomicEvents, 2)
 	assert.Equal(t, "Message size for all-reduce", r.AtomicEvents[0].Name)
@@ -180,7 +182,7 @@ func TestTAUReported(t *testing.T) {
 	assert.EqualValues(t, 1000, residual.Values.Max)
 	assert.Contains(t, r.Metadata, run.Metadata{Name: "grid", Value: "1000x1000", Rank: 0, Ranks: 4, Same: true})
 
-	r, text := h.launch(t, append(plugin(build), "MARPLE_CALLPATH=off"), "odd", "env", "LD_PRELOAD="+h.library)
+	r, text := h.launch(t, append(plugin(harness.Build), "MARPLE_CALLPATH=off"), "odd", "env", "LD_PRELOAD="+h.library)
 	names := map[string]uint64{}
 	for _, a := range r.AtomicEvents {
 		names[a.Name] = a.Values.N
@@ -218,8 +220,8 @@ func TestTAUReported(t *testing.T) {
 // TAU puts a barrier of its own into collective operations, with a timer in the same function: the operations are those that
 // there are without it, and where their communicator is not known its time is waiting.
 func TestTAUSynchronises(t *testing.T) {
-	mock.need(t)
-	h := newTAUHost(t, mock)
+	harness.Mock.Need(t)
+	h := newTAUHost(t, harness.Mock)
 	calls := func(r *run.Run) map[string]uint64 {
 		list := map[string]uint64{}
 		for _, f := range r.Functions {
@@ -246,21 +248,21 @@ func TestTAUSynchronises(t *testing.T) {
 // Whatever else brings the library into the process, events count once.
 func TestTAUTwice(t *testing.T) {
 	t.Parallel()
-	mock.need(t)
-	h := newTAUHost(t, mock)
+	harness.Mock.Need(t)
+	h := newTAUHost(t, harness.Mock)
 	expected := h.directly(t, nil, "blocking")
 	copied := t.TempDir()
 	for _, name := range []string{"libmarple.so", "libmarple-core.so"} {
-		data, err := os.ReadFile(artifact(t, name))
+		data, err := os.ReadFile(harness.Artifact(t, name))
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(copied, name), data, 0o777))
 	}
 	for name, c := range map[string]struct{ preload, plugins string }{
-		"before TAU":          {artifact(t, "libmarple.so") + ":" + h.library, build},
-		"behind TAU":          {h.library + ":" + artifact(t, "libmarple.so"), build},
-		"a copy as plugin":    {artifact(t, "libmarple.so") + ":" + h.library, copied},
-		"a copy behind":       {h.library + ":" + artifact(t, "libmarple.so"), copied},
-		"plugin, named twice": {h.library, build + "\nTAU_PLUGINS=libmarple.so:libmarple.so(x,y)"},
+		"before TAU":          {harness.Artifact(t, "libmarple.so") + ":" + h.library, harness.Build},
+		"behind TAU":          {h.library + ":" + harness.Artifact(t, "libmarple.so"), harness.Build},
+		"a copy as plugin":    {harness.Artifact(t, "libmarple.so") + ":" + h.library, copied},
+		"a copy behind":       {h.library + ":" + harness.Artifact(t, "libmarple.so"), copied},
+		"plugin, named twice": {h.library, harness.Build + "\nTAU_PLUGINS=libmarple.so:libmarple.so(x,y)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			directory, twice, _ := strings.Cut(c.plugins, "\n")
@@ -274,19 +276,19 @@ func TestTAUTwice(t *testing.T) {
 		})
 	}
 	t.Run("switched off", func(t *testing.T) {
-		c := command{directory: t.TempDir(), environment: append(plugin(build), "MARPLE_ENABLE=off", "LD_PRELOAD="+h.library)}
-		result := c.run(t, mock.launch(2, h.program, "blocking")...)
-		assert.Zero(t, result.code)
-		assert.Empty(t, result.stderr)
+		c := harness.Command{Directory: t.TempDir(), Environment: append(plugin(harness.Build), "MARPLE_ENABLE=off", "LD_PRELOAD="+h.library)}
+		result := c.Run(t, harness.Mock.Launch(2, h.program, "blocking")...)
+		assert.Zero(t, result.Code)
+		assert.Empty(t, result.Stderr)
 	})
 }
 
 // With real libraries times differ; all else is equal. And call paths lead to the program's lines, past TAU.
 func TestTAUWithRealMPI(t *testing.T) {
 	t.Parallel()
-	for _, mpi := range []*library{openMPI, mpich} {
-		t.Run(mpi.name, func(t *testing.T) {
-			mpi.need(t)
+	for _, mpi := range []*harness.Library{harness.OpenMPI, harness.Mpich} {
+		t.Run(mpi.Name, func(t *testing.T) {
+			mpi.Need(t)
 			h := newTAUHost(t, mpi)
 			cut := func(r *run.Run) *run.Run {
 				r = withoutReported(t, r)
@@ -295,7 +297,7 @@ func TestTAUWithRealMPI(t *testing.T) {
 			}
 			assert.Equal(t, comparable(t, cut(h.directly(t, nil, "blocking"))), comparable(t, cut(h.throughTAU(t, nil, "blocking"))))
 
-			r, _ := h.launch(t, plugin(build), "blocking", "env", "LD_PRELOAD="+h.library)
+			r, _ := h.launch(t, plugin(harness.Build), "blocking", "env", "LD_PRELOAD="+h.library)
 			lines := map[string]int{}
 			r.Root().Walk(func(n *run.Node, _ int) bool {
 				if n.Kind == "mpi" && n.Line > 0 {
@@ -312,20 +314,20 @@ func TestTAUWithRealMPI(t *testing.T) {
 // A program without MPI, whose TAU is linked into it: the report comes with the first of the callbacks at the end.
 func TestTAUAlone(t *testing.T) {
 	t.Parallel()
-	program := compile(t, "gcc", "tau/alone", "-rdynamic", "-ldl", "-lpthread")
+	program := harness.Compile(t, "gcc", "tau/alone", "-rdynamic", "-ldl", "-lpthread")
 	for places, reports := range map[string]bool{"16": true, "18": true, "45": true, "60": true, "4": false} {
 		t.Run(places+" callbacks", func(t *testing.T) {
-			c := command{directory: t.TempDir(), environment: []string{"MARPLE_OUT=run"}}
-			result := c.run(t, program, artifact(t, "libmarple.so"), places)
-			require.Zero(t, result.code, "%s", result.stderr)
+			c := harness.Command{Directory: t.TempDir(), Environment: []string{"MARPLE_OUT=run"}}
+			result := c.Run(t, program, harness.Artifact(t, "libmarple.so"), places)
+			require.Zero(t, result.Code, "%s", result.Stderr)
 			if !reports {
-				assert.Equal(t, "refused\n", result.stdout)
-				assert.Equal(t, "marple: this TAU does not offer what a plugin needs, so nothing is measured\n", result.stderr)
+				assert.Equal(t, "refused\n", result.Stdout)
+				assert.Equal(t, "marple: this TAU does not offer what a plugin needs, so nothing is measured\n", result.Stderr)
 				return
 			}
-			assert.Equal(t, "plugin 3 registered\ndone\n", result.stdout)
-			assert.Equal(t, 1, strings.Count(result.stderr, "\nEfficiency "), "%s", result.stderr)
-			r, err := run.Read(filepath.Join(c.directory, "run"))
+			assert.Equal(t, "plugin 3 registered\ndone\n", result.Stdout)
+			assert.Equal(t, 1, strings.Count(result.Stderr, "\nEfficiency "), "%s", result.Stderr)
+			r, err := run.Read(filepath.Join(c.Directory, "run"))
 			require.NoError(t, err)
 			calls := map[string]uint64{}
 			for _, root := range r.CallGraph {

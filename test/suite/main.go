@@ -192,7 +192,7 @@ func (s *suite) repeated(t *test) bool {
 	return t.in != "" && !t.race && slices.ContainsFunc(s.order, func(p *test) bool {
 		return p.pkg == t.pkg && p.in == "" && p.race == t.race && slices.Contains(p.output, "FAIL\n")
 	}) &&
-		slices.Contains([]string{"marple/test/e2e", "marple/test/survive", "marple/test/neutral", "marple/test/peers"}, t.pkg)
+		slices.Contains([]string{"marple/test/e2e", "marple/test/harm", "marple/test/truth", "marple/test/parts", "marple/test/survive", "marple/test/neutral", "marple/test/peers"}, t.pkg)
 }
 
 // repeat tries again what has failed, if that is little.

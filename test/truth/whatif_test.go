@@ -1,0 +1,165 @@
+// What a replay says of a change, beside what the change brings: the ill program is measured and replayed, the mended one
+// is measured; on the mock's virtual clock, where both are exact.
+package truth
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"marple/analysis/run"
+	"marple/analysis/whatif"
+	"marple/test/harness"
+)
+
+// change is a program of test/apps/mended.c, and what is asked of its replay.
+type change struct {
+	name    string
+	ask     whatif.Question
+	options []string // of the launcher, for the mended program
+	finding string   // whose gain is the same
+	within  float64  // of the mended program's wall time
+	quick   bool     // part of `make test`
+}
+
+var changes = []change{
+	{name: "balance", ask: whatif.Question{Balance: []string{"all"}}, finding: "imbalance", within: 0.01, quick: true},
+	{name: "turns", ask: whatif.Question{Balance: []string{"MPI_Allreduce"}}, finding: "wait-at-nxn", within: 0.01},
+	{name: "speed", ask: whatif.Question{Scale: []string{"rank 3=0.8"}}, within: 0.01, quick: true},
+	{name: "function", ask: whatif.Question{Scale: []string{"smooth=0.5"}}, within: 0.01, quick: true},
+	{name: "barrier", ask: whatif.Question{Remove: []string{"MPI_Barrier"}}, within: 0.01, quick: true},
+	{name: "network", ask: whatif.Question{Network: "latency=50us,bandwidth=1GB/s"}, options: []string{"--latency", "50000", "--bandwidth", "1000"}, within: 0.01, quick: true},
+	{name: "large", ask: whatif.Question{Network: "latency=50us,bandwidth=1GB/s"}, options: []string{"--latency", "50000", "--bandwidth", "1000"}, within: 0.1},
+	{name: "hidden", ask: whatif.Question{Scale: []string{"first_part=0.5"}}, within: 0.1},
+}
+
+// replayable measures a program on the virtual clock, and gives it with its replay.
+func replayable(t testing.TB, ranks int, line []string, options ...string) *run.Run {
+	t.Helper()
+	onClock := *harness.Mock
+	onClock.Mpirun = append(append(append([]string{}, harness.Mock.Mpirun...), "--virtual"), options...)
+	directory := filepath.Join(t.TempDir(), "run")
+	end := onClock.Under(t, harness.Command{}, ranks, directory, line, "--report", "none")
+	require.Zero(t, end.Code, end.Stderr)
+	r := harness.ReadRun(t, directory)
+	var err error
+	r.Replay, err = run.ReadReplay(directory)
+	require.NoError(t, err)
+	require.Empty(t, whatif.Unknown(r))
+	return r
+}
+
+// predicted is what is said of the ill program, and what is true of the mended one.
+func (c *change) predicted(t testing.TB, program string) (a whatif.Answer, ill, mended *run.Run) {
+	ill = replayable(t, ranksOfAilments, []string{program, c.name, "ill"})
+	mended = replayable(t, ranksOfAilments, []string{program, c.name, "mended"}, c.options...)
+	s, err := c.ask.Scenario(ill)
+	require.NoError(t, err)
+	return whatif.Ask(ill, s), ill, mended
+}
+
+func TestChangesOnTheVirtualClock(t *testing.T) {
+	t.Parallel()
+	harness.Mock.Need(t)
+	program := harness.Mock.Compile(t, "mended")
+	for _, c := range changes {
+		if !c.quick {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			a, ill, mended := c.predicted(t, program)
+			assert.InEpsilon(t, float64(ill.WallNs)/1e9, a.Before.Seconds, 1e-3)
+			assert.InEpsilon(t, float64(mended.WallNs)/1e9, a.After.Seconds, c.within)
+			assert.Greater(t, math.Abs(a.Before.Seconds-a.After.Seconds), 1e-3, "it makes a difference")
+			if c.finding == "" {
+				return
+			}
+			require.NotEmpty(t, ill.Findings)
+			f := ill.Findings[0]
+			assert.Equal(t, c.finding, f.ID)
+			require.NotNil(t, f.Gain)
+			assert.InDelta(t, 1-float64(mended.WallNs)/float64(ill.WallNs), f.Gain.Share, c.within)
+			assert.LessOrEqual(t, f.Gain.Low, f.Gain.Share)
+			assert.GreaterOrEqual(t, f.Gain.High, f.Gain.Share)
+		})
+	}
+}
+
+// What brings nothing by itself says what is behind it: rank 1 is slow in one function, rank 0 in the next.
+func TestGainsThatHide(t *testing.T) {
+	t.Parallel()
+	harness.Mock.Need(t)
+	r := replayable(t, ranksOfAilments, []string{harness.Mock.Compile(t, "mended"), "hidden", "ill"})
+	require.NotEmpty(t, r.Findings)
+	f := r.Findings[0]
+	require.NotNil(t, f.Gain)
+	assert.Less(t, f.Gain.Share, 0.005)
+	assert.Regexp(t, "^what some ranks compute longer between ", f.Gain.Behind)
+	both, err := whatif.Question{Balance: []string{"first_part", "ring"}}.Scenario(r)
+	require.NoError(t, err)
+	assert.InEpsilon(t, 1.25e9, float64(r.Replay.Under(both).Length), 0.01, "two parts of 6.25 ms, 100 times")
+}
+
+// What a formula says of the best grain: the healthy programs have about that.
+func TestGainsOfGrain(t *testing.T) {
+	t.Parallel()
+	harness.Mock.Need(t)
+	for program, ailments := range map[string][]string{"pipeline": {"coarse-grain", "fine-grain"}, "wavefront": {"coarse-blocks", "fine-blocks"}} {
+		compiled := harness.Mock.Compile(t, "models/"+program, "-lm")
+		healthy := replayable(t, ranksOfAilments, []string{compiled, "healthy"})
+		for _, ailment := range ailments {
+			ill := replayable(t, ranksOfAilments, []string{compiled, ailment})
+			require.NotEmpty(t, ill.Findings)
+			f := ill.Findings[0]
+			require.Equal(t, ailment, f.ID)
+			require.NotNil(t, f.Gain)
+			saved := 1 - float64(healthy.WallNs)/float64(ill.WallNs)
+			assert.InDelta(t, saved, f.Gain.Share, 0.05, ailment)
+			assert.Greater(t, f.Gain.High, saved-0.005, ailment)
+		}
+	}
+}
+
+// What is said to be gained, and what is.
+func TestJudgeGains(t *testing.T) {
+	harness.Mock.Need(t)
+	program := harness.Mock.Compile(t, "mended")
+	for _, c := range changes {
+		t.Run(c.name, func(t *testing.T) {
+			harness.Judge(t, func(t testing.TB) {
+				a, ill, mended := c.predicted(t, program)
+				t.Logf("wall %s predicted %.4f s, true %.4f s (as it was %.4f s)", c.name, a.After.Seconds, float64(mended.WallNs)/1e9, float64(ill.WallNs)/1e9)
+				assert.InEpsilon(t, float64(mended.WallNs)/1e9, a.After.Seconds, c.within)
+			})
+		})
+	}
+	suite, programs := t, map[string]string{}
+	const ranks = 8
+	for _, p := range pairs {
+		t.Run(p.program+" "+p.ailment, func(t *testing.T) {
+			if programs[p.program] == "" {
+				programs[p.program] = harness.Mock.Compile(suite, "models/"+p.program, "-lm")
+			}
+			harness.Judge(t, func(t testing.TB) {
+				on, off := replayable(t, ranks, []string{programs[p.program], p.ailment}), replayable(t, ranks, []string{programs[p.program], p.off})
+				saved := 1 - float64(off.WallNs)/float64(on.WallNs)
+				truth := fmt.Sprintf("true %.1f %%", 100*saved)
+				require.NotEmpty(t, on.Findings)
+				f := on.Findings[0]
+				if f.Gain == nil {
+					t.Logf("%s: gain unknown, %s", f.ID, truth)
+					t.SkipNow()
+				}
+				t.Logf("%s: predicted %.1f %% (%.1f–%.1f %%), %s", f.ID, 100*f.Gain.Share, 100*f.Gain.Low, 100*f.Gain.High, truth)
+				within := 0.1 * (1 - saved) // of the mended program's time
+				if assert.Less(t, saved, f.Gain.High+within); !f.Gain.AtMost {
+					assert.InDelta(t, saved, f.Gain.Share, within)
+				}
+			})
+		})
+	}
+}
