@@ -383,8 +383,8 @@ func (e *evaluator) selection(args []any) (*evaluator, selection, error) {
 	return e, s, nil
 }
 
-// polled is how long the tests of a call path were repeated until they found something; what they took themselves, if that is
-// not known.
+// polled is how long the tests of a call path were repeated until they found something, beside waiting for what was not
+// sent yet; what they took themselves, if that is not known.
 func polled(n *node) float64 {
 	switch {
 	case n.op != record.OpTest:
@@ -392,7 +392,7 @@ func polled(n *node) float64 {
 	case n.Polled == 0:
 		return n.seconds
 	}
-	return float64(n.Polled) / 1e9
+	return float64(n.Polled-min(n.Polled, n.Waiting)) / 1e9
 }
 
 // errNowhere says that a place was not found: no call path belongs to its component.

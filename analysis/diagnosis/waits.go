@@ -125,6 +125,9 @@ func ownTime(d *data, n *node) float64 {
 		least := slices.MinFunc(n.PerRank, func(a, b run.RankTime) int { return cmp.Compare(a.Exclusive, b.Exclusive) })
 		most = min(most, float64(least.Exclusive)/n.per*float64(len(n.PerRank)))
 	}
+	if n.op == record.OpTest { // the logs have a row of them as one call
+		return most - min(most, seconds(n.Waiting))
+	}
 	if c, part := d.known(n); part > 0 {
 		return min(most, seconds(c.Ns)/part)
 	}

@@ -509,9 +509,12 @@ func (a *Aggregator) call(r *record) {
 	i := a.find(EntryCall, callKey(path, r.what.comm()), out|in)
 	a.calls[path&(callCache-1)] = i
 	e := a.touch(i)
-	if r.start-t.lastTick > uint64(e.longest) && e.Op == OpTest {
+	// Without a core, or while Marple takes records in, nothing else is done.
+	if between := uint64(e.longest) + p[pendingRunnable] + p[pendingOwn]; r.start-t.lastTick > between && e.Op == OpTest {
 		a.gap(Edge(path)|edgeLong, r.start)
-		t.polling = 0
+		if t.polling != 0 && endsRow(r.start, t.lastTick, t.polling, between) {
+			t.polling = 0
+		}
 	} else {
 		e.gap = uint16(a.gap(Edge(path), r.start))
 	}

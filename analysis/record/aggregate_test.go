@@ -129,9 +129,11 @@ func script(t *rapid.T, w *Writer, tw *ThreadWriter, m *reference) {
 			size := rapid.Uint64Range(0, 1<<rapid.IntRange(0, 36).Draw(t, "size bits")).Draw(t, "size")
 			peer := rapid.Int32Range(ProcNull, 7).Draw(t, "peer")
 			to := Edge(path)
-			if f.op == OpTest && start-m.last > loopNs {
+			if f.op == OpTest && start-m.last > loopNs+own {
 				to |= edgeLong
-				m.polling = 0
+				if start-m.last > loopNs+own+(start-m.polling)/8 {
+					m.polling = 0
+				}
 			}
 			gap(to, own)
 			m.from = Edge(path)

@@ -45,6 +45,10 @@ const (
 
 const loopNs = 10_000
 
+// endsRow tells whether what lies before a test is too long for it to belong to the row of tests that began at a tick, and the
+// last of which ended at another: longer than the loop around them, and not just the noise that an eighth of the row may be.
+func endsRow(start, last, row, loop uint64) bool { return start-last > loop+(start-row)>>3 }
+
 // Path is the node the edge belongs to.
 func (e Edge) Path() uint32 { return uint32(e &^ (edgeEnter | edgeExit | edgeLong)) }
 
@@ -119,8 +123,8 @@ const ElsewhereGap = ^uint32(0)
 
 func samplesKey(path, gap uint32) uint64 { return uint64(path) | uint64(gap)<<32 }
 
-// Polled is, for calls of OpTest, the ticks from when tests and probes began to be made, with less than loopNs and no other
-// event between them, until one found something, added up.
+// Polled is, for calls of OpTest, the ticks of the rows of tests and probes that ended because one found something: with no
+// other event between them, see endsRow.
 func (e *Entry) Polled() uint64 { return e.Own }
 
 // Comm is the communicator of an EntryCall or EntryPeer.

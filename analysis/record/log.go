@@ -18,7 +18,8 @@ import (
 // more than sums: the search for wait states, and the timeline. Events that differ only in two numbers, such as
 // the times of a call, share one definition, so that an event takes 2 bytes and as many more as its two numbers
 // need; mostly 6 or 7 in all, and 38 at most. Tests and probes that found nothing are left out: a loop of them
-// would fill any log.
+// would fill any log. One that ends a row of them because it finds something is logged as if it had taken as long as the row
+// (see Entry.Polled): it is then a call that waits, as MPI_Wait or MPI_Probe.
 //
 // A log is a row of blocks of BlockSize bytes at most, each of which can be read without the others, so also
 // backwards. Blocks lie in a mapped file, where there can be one, so that they survive the process; until the Budget is
@@ -33,6 +34,10 @@ type Log struct {
 	next   uint64 // position of the first record that is not looked at yet
 	last   uint64 // tick: end of the last event
 	number uint32 // of the last operation spoken of
+	loop   uint64 // ticks: longer ones between two tests are no loop around them
+	row    uint64 // tick at which a row of tests that found nothing began; 0: the last event was none
+	rowEnd uint64 // and at which the last of them ended
+	beside uint64 // ticks since then without a core, or of Marple's
 	wide   bool   // the next call's numbers come from the next two
 	wideAt uint64 // position of the record that they are from
 	long   uint64
@@ -100,7 +105,7 @@ func NewLog(budget *Budget, thread int, nodes []Node) *Log {
 
 // Keep makes the aggregator log what it aggregates from now on.
 func (a *Aggregator) Keep(l *Log) {
-	l.next, l.last = atomic.LoadUint64(&a.t.consumed), a.t.beginTick
+	l.next, l.last, l.loop = atomic.LoadUint64(&a.t.consumed), a.t.beginTick, uint64(a.loop)
 	a.keep = l
 }
 
@@ -159,6 +164,9 @@ func (l *Log) event(r *record, from uint64) bool {
 			second, bytes, l.wide = l.long, l.many, false
 		}
 		end = r.start + second
+		if r.what.flags()&flagHit != 0 && l.row != 0 && !endsRow(r.start, l.rowEnd, l.row, l.loop+l.beside) {
+			first, second = l.row-l.last, end-l.row
+		}
 	case kindReceived:
 		second = r.start
 	case kindPosted, kindCompleted: // start is bytes, duration the operation's number, bytes the thread's
@@ -169,6 +177,9 @@ func (l *Log) event(r *record, from uint64) bool {
 		first, second, end, events, l.wide = r.start-uint64(r.duration)-l.last, uint64(r.duration), r.start, 2, false
 	case kindBefore, kindInside:
 		what, who, first, second, bytes = uint64(makeWhat(0, 0, r.what.kind(), 0)), 0, r.start, r.second(), 0
+		if r.what.kind() == kindBefore {
+			l.beside += r.start + r.third()
+		}
 		if first == 0 || r.what.kind() == kindInside && r.what.flags()&flagInvocation != 0 {
 			return true
 		}
@@ -185,10 +196,12 @@ func (l *Log) event(r *record, from uint64) bool {
 	code := int(slot)
 	if d.what != what || d.who != who || d.bytes != bytes || d.block != uint32(len(l.blocks)) {
 		if d.what == what && d.block == leaveOut {
+			l.vain(r.start, end)
 			return true
 		}
 		if !l.budget.Every && l.idle(r) {
 			*d = definition{what: what, block: leaveOut}
+			l.vain(r.start, end)
 			return true
 		}
 		code |= defineBit
@@ -215,8 +228,11 @@ func (l *Log) event(r *record, from uint64) bool {
 	at += m + (m+1)>>3
 	binary.LittleEndian.PutUint16(block[l.used:], uint16(code|n<<firstShift|m<<secondShift))
 	l.used, l.last = at, end
-	if k := r.what.kind(); k == kindPosted || k == kindCompleted {
+	switch r.what.kind() {
+	case kindPosted, kindCompleted:
 		l.number = r.duration
+	case kindCall, kindEnter, kindExit, kindLeaf, kindBegin:
+		l.row, l.beside = 0, 0
 	}
 	l.events += events
 	return true
@@ -229,6 +245,7 @@ func (l *Log) usual(ring *[records]record, from, to uint64) uint64 {
 		return from
 	}
 	block, used, last, number, in := l.block, l.used, l.last, l.number, uint32(len(l.blocks))
+	row, rowEnd, loop := l.row, l.rowEnd, l.loop+l.beside // what is beside is of the next event
 	events := l.events
 loop:
 	for ; from < to; from++ {
@@ -241,6 +258,10 @@ loop:
 		d := &l.cache[slot]
 		if d.what != what || d.who != who || d.bytes != bytes || d.block != in || used+mostEvent > len(block) {
 			if d.what == what && d.block == leaveOut {
+				if row == 0 || endsRow(r.start, rowEnd, row, loop) {
+					row = r.start
+				}
+				rowEnd, loop = r.start+uint64(r.duration), l.loop
 				continue
 			}
 			break
@@ -249,7 +270,15 @@ loop:
 		switch r.what.kind() {
 		case kindCall:
 			first, second = r.start-last, uint64(r.duration)
-			last = r.start + second
+			end := r.start + second
+			if row != 0 {
+				if r.what.flags()&flagHit != 0 && !endsRow(r.start, rowEnd, row, loop) {
+					first, second = row-last, end-row
+				}
+				row = 0
+			}
+			loop = l.loop
+			last = end
 		case kindReceived:
 			second = r.start
 		case kindPosted, kindCompleted:
@@ -259,8 +288,9 @@ loop:
 			first, second = r.start-uint64(r.duration)-last, uint64(r.duration)
 			last = r.start
 			events++
+			row, loop = 0, l.loop
 		case kindEnter, kindExit:
-			first, last = r.start-last, r.start
+			first, last, row, loop = r.start-last, r.start, 0, l.loop
 		default:
 			break loop
 		}
@@ -273,7 +303,7 @@ loop:
 		binary.LittleEndian.PutUint16(block[used:], uint16(int(slot)|n<<firstShift|m<<secondShift))
 		used = at + m + (m+1)>>3
 	}
-	l.used, l.last, l.number, l.events = used, last, number, events
+	l.used, l.last, l.number, l.events, l.row, l.rowEnd, l.beside = used, last, number, events, row, rowEnd, loop-l.loop
 	return from
 }
 
@@ -284,6 +314,14 @@ func slotOf(what, who uint64, bytes uint32) uint64 {
 
 func zigzag(x int32) uint64   { return uint64(uint32(x<<1 ^ x>>31)) }
 func unzigzag(x uint64) int32 { return int32(uint32(x)>>1) ^ -int32(x&1) }
+
+// vain notes a test or probe that found nothing.
+func (l *Log) vain(start, end uint64) {
+	if l.row == 0 || endsRow(start, l.rowEnd, l.row, l.loop+l.beside) {
+		l.row = start
+	}
+	l.rowEnd, l.beside = end, 0
+}
 
 // idle tells of a test or probe that found nothing.
 func (l *Log) idle(r *record) bool {

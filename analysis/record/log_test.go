@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -74,6 +75,41 @@ func randomEvent(t *rapid.T, paths []uint32, now uint64) (record, Logged) {
 	}
 }
 
+// rowsOfTests says how long calls are logged to have taken that end a row of vain ones.
+type rowsOfTests struct {
+	vain        uint32 // path
+	loop        uint64 // ticks
+	row, rowEnd uint64
+	beside      uint64
+}
+
+func (x *rowsOfTests) take(r *record, events []Logged) []Logged {
+	hit := r.what.flags()&flagHit != 0
+	if r.what.kind() == kindBefore {
+		x.beside += r.start + r.third()
+	}
+	if r.what.kind() == kindCall && r.what.path() == x.vain && !hit {
+		if x.row == 0 || r.start-x.rowEnd > x.loop+x.beside+(r.start-x.row)/8 {
+			x.row = r.start
+		}
+		x.rowEnd, x.beside = r.start+uint64(r.duration), 0
+	}
+	events = slices.Clone(events)
+	for i := range events {
+		e := &events[i]
+		switch e.Kind {
+		case LogCall:
+			if hit && x.row != 0 && r.start-x.rowEnd <= x.loop+x.beside+(r.start-x.row)/8 {
+				e.Start, e.Duration = x.row, e.Start+e.Duration-x.row
+			}
+			x.row, x.beside = 0, 0
+		case LogEnter, LogExit, LogBegin:
+			x.row, x.beside = 0, 0
+		}
+	}
+	return events
+}
+
 func logged(t require.TestingT, each func(func(*Logged) bool) error) []Logged {
 	list := []Logged{}
 	require.NoError(t, each(func(e *Logged) bool {
@@ -100,6 +136,7 @@ func TestLogGivesBackWhatItTook(t *testing.T) {
 		l := NewLog(budget, 0, AllNodes(w.tables))
 		tw.a.Keep(l)
 		want := []Logged{}
+		rows := rowsOfTests{vain: paths[1], loop: uint64(tw.a.loop)}
 		now := uint64(0)
 		repeat := rapid.SampledFrom([]int{1, 5, 400}).Draw(t, "repeat")
 		for range rapid.IntRange(0, 60).Draw(t, "events") {
@@ -107,7 +144,7 @@ func TestLogGivesBackWhatItTook(t *testing.T) {
 			r, e := randomRecord(t, paths, now)
 			for range repeat {
 				tw.put(r)
-				want = append(want, e...)
+				want = append(want, rows.take(&r, e)...)
 			}
 		}
 		tw.a.Consume()
@@ -127,6 +164,17 @@ func TestLogGivesBackWhatItTook(t *testing.T) {
 			require.Equal(t, got, logged(t, func(visit func(*Logged) bool) error { return EachIn(f, visit) }))
 		}
 	})
+}
+
+// ends are events without when rows of tests began that end with them: after a kill that is not known of one.
+func ends(list []Logged) []Logged {
+	list = slices.Clone(list)
+	for i := range list {
+		if e := &list[i]; e.Kind == LogCall && e.Hit() {
+			e.Start, e.Duration = e.Start+e.Duration, 0
+		}
+	}
+	return list
 }
 
 // A process may be killed at any moment: what it has logged by then, and what it has recorded since, is all.
@@ -168,7 +216,7 @@ func TestLogGoesOnAfterAKill(t *testing.T) {
 		if ended, _ := l.Ended(); !ended {
 			require.Len(t, got, len(want))
 		}
-		require.Equal(t, want[:len(got):len(got)], got)
+		require.Equal(t, ends(want[:len(got):len(got)]), ends(got))
 	})
 }
 

@@ -298,7 +298,7 @@ type Node struct {
 	Fails     uint64     `json:"failed,omitempty"`
 	OffCore   uint64     `json:"off_core_ns,omitempty"` // mpi: within; gap: beside the time itself
 	Blocked   uint64     `json:"blocked_ns,omitempty"`
-	// Waiting is the part of the exclusive time that was spent waiting for other ranks; Caused is for how long others
+	// Waiting is the part of the exclusive time, or of polled_ns, that was spent waiting for other ranks; Caused is for how long others
 	// waited because a rank spent longer here than they did, directly or through further ranks. See Waits.
 	Waiting  uint64   `json:"waiting_ns,omitempty"`
 	Caused   uint64   `json:"caused_ns,omitempty"`

@@ -24,7 +24,8 @@ type Log interface {
 var kinds = map[mpi.Waits]Kind{mpi.Members: AllToAll, mpi.Others: ToRoot, mpi.Root: FromRoot, mpi.Lower: Prefix}
 
 // stays says of what operation classes calls take as long on an ideal network.
-var stays = map[record.Op]bool{record.OpFileRead: true, record.OpFileWrite: true, record.OpFileOther: true, record.OpDatatype: true, record.OpLocal: true}
+var stays = map[record.Op]bool{record.OpFileRead: true, record.OpFileWrite: true, record.OpFileOther: true, record.OpDatatype: true, record.OpLocal: true,
+	record.OpTest: true} // a row of tests may have had other work between them
 
 // FromProcess takes one process's events out of the logs of its threads, by thread number.
 func FromProcess(p *record.Process, logs map[int]Log) (*Rank, error) {
@@ -228,8 +229,9 @@ const most = 4 * MostReplayed
 func (b *builder) add(start, duration uint64, path uint32, edge record.Edge) {
 	from, to := b.common.Common(b.clock.At(start)), b.common.Common(b.clock.At(start+duration))
 	v := visit{start: from, end: to, path: path, from: b.edge, to: edge, order: b.visits, thread: b.thread}
-	v.coreless = min(b.coreless, to-from)
-	v.off = min(b.off+b.coreless-v.coreless, max(from-b.lastReal, 0))
+	before := max(from-b.lastReal, 0)
+	v.coreless = min(b.coreless+b.off-min(b.off, before), to-from) // a row of tests is one call, and what was before each is in it
+	v.off = min(b.off+b.coreless-v.coreless, before)
 	b.inside = true
 	if b.view != nil {
 		b.stretch = b.view.next(from, b.stretch)
@@ -410,10 +412,12 @@ func (b *builder) logged(e *record.Logged) {
 		if f.matched {
 			b.take(e)
 		}
+	case op == record.OpTest && e.Hit() && f.matched:
+		b.take(e)
+	case op == record.OpTest && e.Hit() && e.Peer >= 0: // MPI_Iprobe: it has waited as a probe does
+		m.Peeks = true
+		b.message(b.receives, e, m, peeks)
 	case op == record.OpTest:
-		if f.matched && e.Hit() {
-			b.take(e)
-		}
 	default:
 		b.collective(f.collectiveFact, e, m.Done, number, goesOn)
 	}

@@ -47,9 +47,9 @@ var ailments = []ailment{
 	// 500 exchanges per step, for which each rank waits a latency.
 	{name: "tiny", steps: 4, id: "tiny-messages", lost: 4 * 500 * latency / 1000., share: 0.5,
 		where: `^MPI_I(send|recv) .* in exchange `},
-	// 5 ms of work and the latency of the envelope are 501 vain probes of 10 µs, then one finds it; on two of four ranks.
-	{name: "polling", steps: 20, options: []string{"--tick", "10000"}, id: "polling", lost: 2 * 5020, share: 0.5,
-		where: `^MPI_Iprobe .* in polling `, crowded: true},
+	// 5 ms of work while another rank probes every 10 µs, which is a row of probes that waits; two of four ranks at a time.
+	{name: "polling", steps: 20, options: []string{"--tick", "10000"}, id: "late-sender", or: "polling", lost: 2 * 5000, share: 0.4976,
+		ranks: []int{0, 1, 2, 3}, where: `^MPI_Iprobe .* in polling `, crowded: true},
 	// Work in pieces of 5 µs, with a vain probe after each: time that is not waited.
 	{name: "asking", steps: 5},
 	// Four transfers of 1 MiB per step on each rank, but the root of the broadcast waits for one of them, which is its own
