@@ -23,7 +23,7 @@ type Aggregator struct {
 	nodes   []Node // of the process
 	keep    *Log   // nil: events are not logged
 
-	loop    uint32   // loopNs in ticks
+	loop    uint32   // LoopNs in ticks
 	samples []record // before an event that has not come yet; no batch ends there
 	batch   uint32   // a multiple of oneBatch
 	unusual bool     // thread.pending holds something
@@ -75,7 +75,7 @@ func NewAggregator(block []byte, nodes []Node, ticksPerSecond uint64) *Aggregato
 		log:     (*[undoMax]undo)(unsafe.Add(base, undoAt)),
 		entries: (*[entriesMax]Entry)(unsafe.Add(base, entriesAt)),
 		nodes:   nodes,
-		loop:    uint32(min(ticksPerSecond/(1_000_000_000/loopNs), 1<<31)),
+		loop:    uint32(min(ticksPerSecond/(1_000_000_000/LoopNs), 1<<31)),
 	}
 	a.recover()
 	a.unusual = a.t.pending != [pendingWords]uint64{}
@@ -512,7 +512,7 @@ func (a *Aggregator) call(r *record) {
 	// Without a core, or while Marple takes records in, nothing else is done.
 	if between := uint64(e.longest) + p[pendingRunnable] + p[pendingOwn]; r.start-t.lastTick > between && e.Op == OpTest {
 		a.gap(Edge(path)|edgeLong, r.start)
-		if t.polling != 0 && endsRow(r.start, t.lastTick, t.polling, between) {
+		if t.polling != 0 && EndsRow(r.start, t.lastTick, t.polling, between) {
 			t.polling = 0
 		}
 	} else {

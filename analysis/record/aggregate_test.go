@@ -129,9 +129,9 @@ func script(t *rapid.T, w *Writer, tw *ThreadWriter, m *reference) {
 			size := rapid.Uint64Range(0, 1<<rapid.IntRange(0, 36).Draw(t, "size bits")).Draw(t, "size")
 			peer := rapid.Int32Range(ProcNull, 7).Draw(t, "peer")
 			to := Edge(path)
-			if f.op == OpTest && start-m.last > loopNs+own {
+			if f.op == OpTest && start-m.last > LoopNs+own {
 				to |= edgeLong
-				if start-m.last > loopNs+own+(start-m.polling)/8 {
+				if start-m.last > LoopNs+own+(start-m.polling)/8 {
 					m.polling = 0
 				}
 			}

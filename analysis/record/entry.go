@@ -38,16 +38,17 @@ type Edge uint32
 const (
 	edgeEnter Edge = 1 << 31 // the region begins
 	edgeExit  Edge = 1 << 30 // the region ends
-	// The gap ends at a test or probe, and was longer than loopNs. Between two tests that tells work from the
+	// The gap ends at a test or probe, and was longer than LoopNs. Between two tests that tells work from the
 	// loop around them, which would otherwise add up in one entry.
 	edgeLong Edge = 1 << 29
 )
 
-const loopNs = 10_000
+// LoopNs is the most that the loop around tests and probes takes from one to the next.
+const LoopNs = 10_000
 
-// endsRow tells whether what lies before a test is too long for it to belong to the row of tests that began at a tick, and the
+// EndsRow tells whether what lies before a test is too long for it to belong to the row of tests that began at a tick, and the
 // last of which ended at another: longer than the loop around them, and not just the noise that an eighth of the row may be.
-func endsRow(start, last, row, loop uint64) bool { return start-last > loop+(start-row)>>3 }
+func EndsRow(start, last, row, loop uint64) bool { return start-last > loop+(start-row)>>3 }
 
 // Path is the node the edge belongs to.
 func (e Edge) Path() uint32 { return uint32(e &^ (edgeEnter | edgeExit | edgeLong)) }
@@ -124,7 +125,7 @@ const ElsewhereGap = ^uint32(0)
 func samplesKey(path, gap uint32) uint64 { return uint64(path) | uint64(gap)<<32 }
 
 // Polled is, for calls of OpTest, the ticks of the rows of tests and probes that ended because one found something: with no
-// other event between them, see endsRow.
+// other event between them, see EndsRow.
 func (e *Entry) Polled() uint64 { return e.Own }
 
 // Comm is the communicator of an EntryCall or EntryPeer.

@@ -164,7 +164,7 @@ func (l *Log) event(r *record, from uint64) bool {
 			second, bytes, l.wide = l.long, l.many, false
 		}
 		end = r.start + second
-		if r.what.flags()&flagHit != 0 && l.row != 0 && !endsRow(r.start, l.rowEnd, l.row, l.loop+l.beside) {
+		if r.what.flags()&flagHit != 0 && l.row != 0 && !EndsRow(r.start, l.rowEnd, l.row, l.loop+l.beside) {
 			first, second = l.row-l.last, end-l.row
 		}
 	case kindReceived:
@@ -258,7 +258,7 @@ loop:
 		d := &l.cache[slot]
 		if d.what != what || d.who != who || d.bytes != bytes || d.block != in || used+mostEvent > len(block) {
 			if d.what == what && d.block == leaveOut {
-				if row == 0 || endsRow(r.start, rowEnd, row, loop) {
+				if row == 0 || EndsRow(r.start, rowEnd, row, loop) {
 					row = r.start
 				}
 				rowEnd, loop = r.start+uint64(r.duration), l.loop
@@ -272,7 +272,7 @@ loop:
 			first, second = r.start-last, uint64(r.duration)
 			end := r.start + second
 			if row != 0 {
-				if r.what.flags()&flagHit != 0 && !endsRow(r.start, rowEnd, row, loop) {
+				if r.what.flags()&flagHit != 0 && !EndsRow(r.start, rowEnd, row, loop) {
 					first, second = row-last, end-row
 				}
 				row = 0
@@ -317,7 +317,7 @@ func unzigzag(x uint64) int32 { return int32(uint32(x)>>1) ^ -int32(x&1) }
 
 // vain notes a test or probe that found nothing.
 func (l *Log) vain(start, end uint64) {
-	if l.row == 0 || endsRow(start, l.rowEnd, l.row, l.loop+l.beside) {
+	if l.row == 0 || EndsRow(start, l.rowEnd, l.row, l.loop+l.beside) {
 		l.row = start
 	}
 	l.rowEnd, l.beside = end, 0

@@ -150,6 +150,9 @@ type builder struct {
 	off        int64
 	coreless   int64
 	number     uint32 // operations started by this thread
+	row        uint64 // tick at which a row of tests that found nothing began; 0: the last event was none
+	rowEnd     uint64
+	loop       uint64 // record.LoopNs in ticks
 	visit      visit  // the last one
 	visits     uint32
 	stretch    int    // of the view: it began in this one, or before it and after the one before
@@ -205,7 +208,8 @@ func (b *builder) fact(path uint32) *fact {
 // begin goes on with another thread.
 func (b *builder) begin(t record.Thread) {
 	b.thread, b.number = uint16(t.Index), 0
-	b.edge, b.off, b.coreless, b.stretch = 0, 0, 0, 0
+	b.edge, b.off, b.coreless, b.stretch, b.row = 0, 0, 0, 0, 0
+	b.loop = uint64(record.LoopNs / b.clock.NsPerTick)
 	b.lastReal = b.common.Common(b.clock.At(t.Begin))
 	b.last = b.moment(b.lastReal)
 	if t.Main {
@@ -282,16 +286,40 @@ func (b *builder) insert(v *visit) uint32 {
 	return uint32(len(b.r.Calls) - 1)
 }
 
+// vain leaves out tests and probes that found nothing, of a log that has them all, and makes one call of a row of them and the
+// one that ends it, as other logs do.
+func (b *builder) vain(e *record.Logged) bool {
+	test := b.fact(e.Path).op == record.OpTest
+	goesOn := b.row != 0 && !record.EndsRow(e.Start, b.rowEnd, b.row, b.loop)
+	if test && !e.Hit() {
+		if !goesOn {
+			b.row = e.Start
+		}
+		b.rowEnd = e.Start + e.Duration
+		return true
+	}
+	if test && goesOn {
+		e.Start, e.Duration = b.row, e.Start+e.Duration-b.row
+	}
+	b.row = 0
+	return false
+}
+
 func (b *builder) event(e *record.Logged) {
 	switch e.Kind {
 	case record.LogCall:
+		if b.vain(e) {
+			return
+		}
 		b.add(e.Start, e.Duration, e.Path, record.AtCall(e.Path))
 		if !e.Failed() || e.Peer != record.NoPeer { // of a message that was longer than the room for it
 			b.logged(e)
 		}
 	case record.LogEnter:
+		b.row = 0
 		b.add(e.Start, 0, e.Path, record.AtEnter(e.Path))
 	case record.LogExit:
+		b.row = 0
 		b.add(e.Start, 0, e.Path, record.AtExit(e.Path))
 	case record.LogReceived:
 		b.message(b.receives, e, Message{Done: b.call}, settled)

@@ -158,6 +158,9 @@ func TestTrace(t *testing.T) {
 	r, err := run.Read(filepath.Join(directory, "run"))
 	require.NoError(t, err)
 	require.NotNil(t, r.Waits)
+	without := harness.Mock.Virtual(t, harness.Command{}, 2, []string{program, "polling", "3"}, "--tick", "10000")
+	require.NotEmpty(t, without.Waits.Patterns)
+	assert.Equal(t, without.Waits.Patterns, r.Waits.Patterns)
 	got = harness.Command{Directory: directory}.Run(t, harness.Artifact(t, "marple"), "timeline", "run", "--format", "json", "--most", "10000000")
 	require.Zero(t, got.Code, got.Stderr)
 	var events []trace.TimelineEvent
