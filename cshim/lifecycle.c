@@ -178,7 +178,8 @@ void mrl_record(struct mrl_instant before)
     mrl_switch(true);
 }
 
-/* Of programs before an exec too, such as `marple exec`, which are small. No file is opened: the program may have locked itself in. */
+/* Of what the process ran before an exec too, and of what it was started from by vfork: the launcher, `marple exec`. No file is
+ * opened: the program may have locked itself in. */
 static uint64_t peak_memory(void)
 {
     struct rusage usage;

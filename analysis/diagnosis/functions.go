@@ -384,7 +384,7 @@ func (e *evaluator) selection(args []any) (*evaluator, selection, error) {
 }
 
 // polled is how long the tests of a call path were repeated until they found something, beside waiting for what was not
-// sent yet; what they took themselves, if that is not known.
+// sent yet; what they took themselves where none did.
 func polled(n *node) float64 {
 	switch {
 	case n.op != record.OpTest:

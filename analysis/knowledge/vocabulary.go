@@ -150,7 +150,7 @@ var functions = map[string]function{
 	"calls":        {args: []Kind{Component}, filters: true, result: gives(Number, plain), needs: []string{"profile"}, about: "calls of MPI functions, or passages, there"},
 	"calls_each":   {args: []Kind{Component}, filters: true, result: gives(Vector, plain), needs: []string{"profile", "ranks"}, about: "the same, per rank"},
 	"calls_below":  {args: []Kind{Component, Number}, filters: true, result: wantBytes(1, gives(Number, plain)), needs: []string{"profile"}, about: "calls there that carry fewer bytes than this"},
-	"polled":       {args: []Kind{Component}, filters: true, result: gives(Number, seconds), needs: []string{"profile"}, about: "seconds from when ranks begin to test or probe until one of these calls finds something, where nothing else comes between that takes 10 µs; beside waiting for late ranks"},
+	"polled":       {args: []Kind{Component}, filters: true, result: gives(Number, seconds), needs: []string{"profile"}, about: "seconds from when ranks begin to test or probe until one of these calls finds something, where nothing else comes between that takes 10 µs; beside waiting for late ranks; where none does, what they take themselves"},
 	"hits":         {args: []Kind{Component}, filters: true, result: gives(Number, plain), needs: []string{"profile"}, about: "tests and probes there that found something"},
 	"bytes":        {args: []Kind{Component}, filters: true, result: gives(Number, bytes), needs: []string{"profile"}, about: "bytes sent and received there"},
 	"shortest":     {args: []Kind{Component}, filters: true, result: gives(Number, seconds), needs: []string{"profile"}, about: "duration of the shortest call there: what it costs when nobody waits"},

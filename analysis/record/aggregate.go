@@ -246,7 +246,7 @@ func (a *Aggregator) shared(kind EntryKind, key uint64) uint64 {
 }
 
 func isShared(kind EntryKind, key uint64) bool {
-	return key == overflowNode || kind == EntryCall && uint32(key) == overflowNode
+	return key == overflowNode || kind == EntryCall && uint32(key) == overflowNode && key>>32&sharedCalls != 0
 }
 
 // most is how many entries there can be.

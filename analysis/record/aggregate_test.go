@@ -442,3 +442,17 @@ func FuzzReadInvocations(f *testing.F) {
 		require.LessOrEqual(t, n, len(data))
 	})
 }
+
+// Calls of the overflow node itself, for which the table of nodes was full, find no more room than others.
+func TestFullTableOfCallsWithoutPath(t *testing.T) {
+	w := NewWriter(0, 1)
+	a := w.Thread(0, true).a
+	a.t.entriesReady, a.t.entriesFull = 512, 1
+	for comm := range uint64(400) {
+		for _, bytes := range []uint64{8, 1000, 100000} {
+			a.find(EntryCall, uint64(overflowNode)|comm<<32, bytes)
+		}
+	}
+	require.LessOrEqual(t, a.t.entries, uint32(512))
+	require.Positive(t, a.t.entriesLost)
+}

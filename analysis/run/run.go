@@ -128,7 +128,7 @@ type RankBalance struct {
 	OtherMPI      uint64 `json:"other_threads_mpi_ns"`
 	OtherCPU      uint64 `json:"other_threads_cpu_ns,omitempty"` // CPU time of all threads but the one that called MPI_Init, during wall_ns
 	Cores         int    `json:"cores,omitempty"`                // that the rank may use
-	PeakMemory    uint64 `json:"peak_memory_bytes,omitempty"`    // that the process had in memory at most, with Marple's own; 0: not known
+	PeakMemory    uint64 `json:"peak_memory_bytes,omitempty"`    // that the process had in memory at most, with Marple's own, and before an exec; 0: not known
 	Calls         uint64 `json:"mpi_calls"`
 	Sent          uint64 `json:"messages_sent"`
 	SentBytes     uint64 `json:"bytes_sent"`

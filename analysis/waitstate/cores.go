@@ -39,7 +39,7 @@ func (x *replay) cored(p *Program) (*Rank, error) {
 	for i := range r.Calls {
 		missed += r.Calls[i].OffCore + r.Calls[i].Coreless
 	}
-	if r.Lost.Ended > 0 || r.Main < len(r.Calls) || r.Main == 0 {
+	if r.Lost.Ended > 0 || r.Main < len(r.Calls) || r.Main == 0 || x.rank == 0 && p == nil {
 		known = 0
 	}
 	sums, err := agree(x.t, []int64{missed, r.End - r.Begin, known}, sum)

@@ -84,3 +84,13 @@ func TestLateSenderWithoutACore(t *testing.T) {
 		}
 	}
 }
+
+// Where what the ranks did is too much for rank 0, there is no run with a core for each; nobody waits for it in vain.
+func TestWithACoreForEachWithoutAProgram(t *testing.T) {
+	starved := func() *Rank { return &Rank{End: 100, Main: 1, Calls: []Call{{End: 50, OffCore: 50}}} }
+	require.NoError(t, together([]*Rank{starved(), starved()}, func(r *Rank, d desk) error {
+		cored, err := newReplay(r, d).cored(nil)
+		assert.Nil(t, cored)
+		return err
+	}))
+}

@@ -33,7 +33,7 @@ var unknown = []string{"log-ended", "messages-ambiguous", "collectives-uncovered
 // Unknown says why nothing can be said about a run that was other than it was; "" if it can.
 func Unknown(r *run.Run) string {
 	if r.Replay == nil {
-		return "its ranks' calls were not kept (setting log), it had one rank, did not finish, or is of another tool"
+		return "its ranks' calls were not kept (setting log) or too uneven over the run to be replayed together, it had one rank, did not finish, or is of another tool"
 	}
 	if r.Replay.Threads {
 		return "several threads of a rank called MPI"
@@ -181,8 +181,7 @@ func (p *player) share(base, s waitstate.Scenario) float64 {
 }
 
 // gain is what a scenario saves. Its range is that between calls that take what they took, and such that take what the
-// quickest do, on a core of their own; and what parts of the run differ by, where not all of it is replayed. After what was
-// replayed, all or nothing may be saved.
+// quickest do, on a core of their own; and what parts of the run differ by, where not all of it is replayed.
 func (p *player) gain(s waitstate.Scenario) run.Gain {
 	g := run.Gain{Share: p.share(p.base, s)}
 	other := waitstate.CoreForEach()
