@@ -100,11 +100,14 @@ func (e *evaluator) ofRun() map[string]any {
 		}
 		return none
 	}
-	var messages uint64
+	var messages, polled uint64
 	for _, p := range r.PerRank {
 		messages += p.Sent
 	}
-	return map[string]any{"core": e.core, "wall": seconds(r.WallNs), "useful": e.useful, "mpi": e.mpi, "in_mpi": e.inMPI, "missed": e.missed(), "ranks": float64(len(e.ranks)),
+	for _, n := range e.nodes {
+		polled += n.Polled
+	}
+	return map[string]any{"core": e.core, "wall": seconds(r.WallNs), "useful": e.useful, "mpi": e.mpi, "in_mpi": e.inMPI, "polled": float64(polled) / 1e9, "missed": e.missed(), "ranks": float64(len(e.ranks)),
 		"span": e.core / float64(len(e.ranks)), "hosts": float64(len(r.Hosts)), "load_balance": r.Efficiency.LoadBalance,
 		"core_availability": r.Efficiency.CoreAvailability, "as_with_cores": map[bool]float64{true: 1}[r.AsWithCores],
 		"messages": float64(messages)}

@@ -622,10 +622,25 @@ func conditions(r *Run) []Note {
 		list = append(list, Note{"recording-paused", fmt.Sprintf("recording was switched off (MPI_Pcontrol) for %.0f %% of the time",
 			100*float64(paused)/float64(r.Core.Wall)), 0})
 	}
+	if part := float64(r.betweenTests()) / float64(max(r.Core.Useful+r.Core.MPI, 1)); part > worthTelling {
+		list = append(list, Note{"tests-repeated", fmt.Sprintf("for %.0f %% of the time ranks went around loops that test for messages; "+
+			"what passes between two tests counts as computing in the efficiency", 100*part), 0})
+	}
 	if own := r.Core.Own; float64(own) > 0.01*float64(r.Core.Wall) {
 		list = append(list, Note{"overhead", fmt.Sprintf("Marple itself took %.1f %% of the time", 100*float64(own)/float64(r.Core.Wall)), 0})
 	}
 	return list
+}
+
+// betweenTests is for how long ranks tested or probed again until they found something, without those calls themselves.
+func (r *Run) betweenTests() (ns uint64) {
+	if root := r.Root(); root != nil {
+		root.Walk(func(n *Node, _ int) bool {
+			ns += n.Polled - min(n.Polled, n.Exclusive.Sum)
+			return true
+		})
+	}
+	return ns
 }
 
 // Other threads of a rank are spoken of if they compute on that much of a core, and for that long: Marple's own

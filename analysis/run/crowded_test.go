@@ -36,3 +36,14 @@ func TestCrowded(t *testing.T) {
 		})
 	}
 }
+
+func TestRowsOfTestsAreNotHidden(t *testing.T) {
+	test := &Node{Kind: "mpi", Name: "MPI_Iprobe", Exclusive: Stat{Sum: 200}, Polled: 1000}
+	r := &Run{CallGraph: []*Node{{Children: []*Node{test}}}, Core: Balance{Wall: 4000, Useful: 3800, MPI: 200}}
+	list := conditions(r)
+	require.Len(t, list, 1)
+	assert.Equal(t, "for 20 % of the time ranks went around loops that test for messages; what passes between two tests counts as "+
+		"computing in the efficiency", list[0].Text)
+	test.Polled = 300
+	assert.Empty(t, conditions(r))
+}

@@ -31,8 +31,9 @@ const (
 	// Scale multiplies times: of all paths those between calls.
 	Scale What = iota
 	// Balance gives each rank the mean of all that are on these paths between their calls: that of the k-th time where all
-	// are there as often, else of all their time there; in each stretch of the run that was looked at. Of all paths, each is balanced
-	// by itself.
+	// are there as often, else of all their time there; in each stretch of the run that was looked at. What only one rank does on
+	// them, all share: the others do their part in the call that they are in as it begins, before what they wait for. Of all
+	// paths, each is balanced by itself, among those that are there.
 	Balance
 	// Cores leaves out the time for which ranks had none, and lets all begin at once. No call takes longer beside waiting
 	// than the quickest tenth on its path, of the rank in the middle.
@@ -282,7 +283,12 @@ func (x *player) balance(c *Change) {
 			groups[at][rank] = append(groups[at][rank], uint32(k))
 		}
 	}
+	alone := x.p.Alone(c.Paths)
 	for _, ranks := range groups {
+		if alone {
+			x.share(c, ranks)
+			continue
+		}
 		often, same, present := 0, true, 0
 		for _, calls := range ranks {
 			if len(calls) > 0 {
@@ -319,6 +325,53 @@ func (x *player) balance(c *Change) {
 			}
 		}
 	}
+}
+
+// share has all ranks do a part of what one does.
+func (x *player) share(c *Change, ranks [][]uint32) {
+	one := slices.IndexFunc(ranks, func(calls []uint32) bool { return len(calls) > 0 })
+	var others []int
+	for rank := range x.lanes {
+		if rank != one && c.holds(rank) {
+			others = append(others, rank)
+		}
+	}
+	next := make([]int, len(others)) // call that a rank has not left
+	left := make([]int64, len(others))
+	for i, rank := range others {
+		left[i] = x.p.Lanes[rank].Begin
+	}
+	l, t, at := &x.p.Lanes[one], x.p.Lanes[one].Begin, 0
+	for _, k := range ranks[one] {
+		for ; at < int(k); at++ {
+			t += l.Calls[at].Gap + l.Calls[at].Took
+		}
+		part := int64(math.Round(x.portion(c, one, k) / float64(len(others)+1)))
+		x.lanes[one].gaps[k] -= part * int64(len(others))
+		for i, rank := range others {
+			theirs := x.p.Lanes[rank].Calls
+			for ; next[i] < len(theirs); next[i]++ {
+				call := &theirs[next[i]]
+				if left[i]+call.Gap+call.Took > t {
+					break
+				}
+				left[i] += call.Gap + call.Took
+			}
+			x.lanes[rank].gaps[next[i]] += part // the last gap is behind the calls
+		}
+	}
+}
+
+// Alone tells whether one rank only is on these paths between its calls.
+func (p *Program) Alone(paths map[callgraph.ID]float64) bool {
+	there := 0
+	for i := range p.Lanes {
+		l := &p.Lanes[i]
+		if slices.ContainsFunc(l.Calls, func(a Act) bool { return paths[l.Paths[a.GapPath]] > 0 }) {
+			there++
+		}
+	}
+	return there == 1 && len(p.Lanes) > 1
 }
 
 // portion is the time before a call that a change is about.

@@ -103,6 +103,33 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
+// What one rank does alone, all do a part of, each in the call that it is in then.
+func TestBalanceOfWhatOneRankDoes(t *testing.T) {
+	w := newWorld(3, []Comm{{ID: 7, Members: []record.Run{{Stride: 1, Count: 3}}, Size: 3}})
+	for range 2 {
+		w.compute(1, 90, 6)
+		w.collective(0, AllToAll, 0)
+		for rank := range 3 {
+			w.compute(rank, 10, 4)
+		}
+		w.collective(0, AllToAll, 0)
+	}
+	w.finish()
+	p := replayAll(t, w.ranks).Program
+	length := func(paths ...callgraph.ID) int64 {
+		c := Change{Kind: Balance, Paths: map[callgraph.ID]float64{}}
+		for _, id := range paths {
+			c.Paths[id] = 1
+		}
+		return p.Under(Scenario{c}).Length
+	}
+	was := length()
+	assert.Equal(t, was-2*60, length(6), "90 by one are 30 by each of three")
+	assert.Equal(t, was, length(4), "that all do")
+	assert.True(t, p.Alone(map[callgraph.ID]float64{6: 1}))
+	assert.False(t, p.Alone(map[callgraph.ID]float64{4: 1}))
+}
+
 // Nobody is asked again before what it waits for is known, or a replay would take the square of the number of ranks.
 func TestWoken(t *testing.T) {
 	const ranks = 5

@@ -70,7 +70,12 @@ func replayed(r *run.Run) {
 		}
 		by[f.ID+f.Node] = scenarios[i]
 		g := p.gain(scenarios[i])
-		g.AtMost = f.Remedy.Change == "free" || f.Remedy.Change == "prompt"
+		switch c := &scenarios[i][0]; c.Kind {
+		case waitstate.Free, waitstate.Prompt:
+			g.AtMost = true
+		case waitstate.Balance:
+			g.AtMost = r.Replay.Alone(c.Paths) // it may not be divisible
+		}
 		p.atMost(&g)
 		f.Gain = &g
 	}

@@ -47,6 +47,33 @@ func TestGains(t *testing.T) {
 	assert.Nil(t, again.Findings[0].Gain, "nothing is said of what was not replayed")
 }
 
+// What one rank does alone may not be divisible: all of it is the most that can be saved.
+func TestGainOfDividingWork(t *testing.T) {
+	r := analysistest.RunWithWaits(2, 2, func(r *analysistest.Rank) {
+		analysistest.Steps(20, func() {
+			if r.Rank == 1 {
+				r.Region("search", func() {
+					r.Barrier(10, ms)
+					r.Compute(30 * ms)
+					r.Barrier(20, ms)
+				})
+			} else {
+				r.Barrier(10, ms)
+				r.Barrier(20, 31*ms)
+			}
+		})
+	})
+	diagnosis.Conclude(r, knowledge.Library{})
+	Gains(r)
+	require.NotEmpty(t, r.Findings)
+	f := r.Findings[0]
+	require.Equal(t, "imbalance", f.ID)
+	require.NotNil(t, f.Gain)
+	assert.True(t, f.Gain.AtMost)
+	assert.Zero(t, f.Gain.Low)
+	assert.InDelta(t, 15./32, f.Gain.Share, 0.01, "half of 30 ms, of 32 ms")
+}
+
 // What is not known of the replay makes gains unknown.
 func TestUnknownGains(t *testing.T) {
 	for _, id := range unknown {
