@@ -87,6 +87,10 @@ func (x *replay) under(p *Program, s Scenario) (*Rank, error) {
 	if i.bad {
 		return nil, errDamaged
 	}
+	r.Sends = slices.Clone(r.Sends)
+	for _, k := range x.rendezvous {
+		r.Sends[k].Synchronous = true // as it was found to be
+	}
 	return &r, nil
 }
 

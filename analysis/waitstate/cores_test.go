@@ -85,6 +85,30 @@ func TestLateSenderWithoutACore(t *testing.T) {
 	}
 }
 
+// Rank 0 sends at 10, and again what rank 1 receives from 400 on, 300 of which it had no core. With one, rank 0 waits until 100,
+// although the quickest of its sends take nothing.
+func TestLateReceiverWithoutACore(t *testing.T) {
+	w := newWorld(2, []Comm{{ID: 7, Members: []record.Run{{Stride: 1, Count: 2}}, Size: 2}})
+	w.latency = 0
+	w.compute(0, 10, 4)
+	for range 2 {
+		w.send(0, 1, 0, false, true)
+	}
+	w.compute(1, 400, 5)
+	w.off[1] = 300
+	for k := range 2 {
+		w.finishReceive(stream{0, 1, 0}, k, w.post(0, 1, 0))
+	}
+	w.work = 3
+	w.finishSend(stream{0, 1, 0}, 1, 1)
+	w.finish()
+	require.Less(t, w.posts[stream{0, 1, 0}][1].time, w.ranks[0].Calls[1].End, "or it was not seen to wait")
+	table := replayAll(t, w.ranks)
+	assert.EqualValues(t, 390, ns(table, LateReceiver))
+	require.NotNil(t, table.Cored)
+	assert.EqualValues(t, 90, ns(table.Cored.Found, LateReceiver))
+}
+
 // Where what the ranks did is too much for rank 0, there is no run with a core for each; nobody waits for it in vain.
 func TestWithACoreForEachWithoutAProgram(t *testing.T) {
 	starved := func() *Rank { return &Rank{End: 100, Main: 1, Calls: []Call{{End: 50, OffCore: 50}}} }

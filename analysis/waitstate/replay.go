@@ -110,16 +110,18 @@ type replay struct {
 	whole  int64   // time that it is of
 	brief  *replay // of so much of the run that rank 0 can take all ranks' Program; this one where that is all
 
-	depends  []dependence
-	begin    int64  // of the first rank
-	shows    view   // what of the run this is of; nil: all
-	looked   uint64 // see Table
-	span     uint64
-	asked    []asked            // receives that were matched
-	partners []int32            // ranks that messages went to or came from
-	usable   map[uint64][]span  // by communicator: operations that all members have logged
-	steps    map[int32][]step   // by partner: when it and this rank were in step
-	together map[uint64]*common // by communicator
+	depends []dependence
+	begin   int64  // of the first rank
+	shows   view   // what of the run this is of; nil: all
+	looked  uint64 // see Table
+	span    uint64
+	asked   []asked // receives that were matched
+	// rendezvous are sends of the rank that are known to wait for their receives.
+	rendezvous []int32
+	partners   []int32            // ranks that messages went to or came from
+	usable     map[uint64][]span  // by communicator: operations that all members have logged
+	steps      map[int32][]step   // by partner: when it and this rank were in step
+	together   map[uint64]*common // by communicator
 
 	segments []segment // of the critical path, on this rank
 
@@ -471,9 +473,12 @@ func (x *replay) pair(p int32, mine [2][]int32, theirSends, theirReceives map[en
 			if m.Done == NotDone || m.Buffered {
 				continue
 			}
-			waited := h.start > r.Calls[m.Done].Start && h.start < r.Calls[m.Done].End
+			// A send that ends just when the receive is posted has waited for it only if it is known to wait.
+			d := &r.Calls[m.Done]
+			waited := h.start > d.Start && (h.start < d.End || m.Synchronous && h.start == d.End)
 			if m.Synchronous || waited {
 				x.depend(m.Done, p, h, m.Bytes, LateReceiver)
+				x.rendezvous = append(x.rendezvous, pair.mine)
 			}
 			if waited {
 				x.offer(m.Done, LateReceiver, h.start, p, h.at, h.path)
