@@ -145,7 +145,11 @@ func (w *writer) mayBe(findings []run.Finding) {
 		if i == mostMayBe {
 			break
 		}
-		w.block("May be: ", "        ", fmt.Sprintf("%s (%s to %s).", f.Title, words.Percent(f.Low), words.Percent(f.Share)))
+		low, high := words.Percent(f.Low), words.Percent(f.Share)
+		if f.Gain != nil {
+			low, high = "saves "+words.Percent(f.Gain.Low), words.Percent(f.Gain.High)
+		}
+		w.block("May be: ", "        ", fmt.Sprintf("%s (%s to %s).", f.Title, low, high))
 	}
 }
 

@@ -80,6 +80,13 @@ func replayed(r *run.Run) {
 		f.Gain = &g
 	}
 	p.behind(r.Findings, scenarios)
+	r.Findings = slices.DeleteFunc(r.Findings, func(f run.Finding) bool {
+		if !doubtful(f.Gain) {
+			return false
+		}
+		r.MayBe = append(r.MayBe, f)
+		return true
+	})
 	slices.SortStableFunc(r.Findings, func(a, b run.Finding) int { return cmp.Compare(weight(&b), weight(&a)) })
 	var all waitstate.Scenario
 	n, atMost := 0, false
@@ -95,6 +102,11 @@ func replayed(r *run.Run) {
 		r.JointGain.AtMost = atMost
 		p.atMost(&r.JointGain.Gain)
 	}
+}
+
+// doubtful is a gain that is none, as far as is known, and may be one.
+func doubtful(g *run.Gain) bool {
+	return g != nil && !g.AtMost && g.Share < nothing && g.High >= nothing
 }
 
 // atMost makes a gain that may be any part of it the most that it can be.

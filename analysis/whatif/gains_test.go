@@ -124,3 +124,18 @@ func TestRangeOfAPart(t *testing.T) {
 	growing := r.Findings[0].Gain
 	assert.Greater(t, growing.High-growing.Low, 0.05)
 }
+
+func TestDoubtful(t *testing.T) {
+	for _, c := range []struct {
+		gain     *run.Gain
+		doubtful bool
+	}{
+		{nil, false},
+		{&run.Gain{Share: 0.005, High: 0.08}, true},
+		{&run.Gain{Share: 0.005, High: 0.005}, false},              // it brings nothing by itself, and it is said why
+		{&run.Gain{Share: 0.03, High: 0.08}, false},                // it may be little
+		{&run.Gain{Share: 0.005, High: 0.08, AtMost: true}, false}, // it is not said to be more
+	} {
+		assert.Equal(t, c.doubtful, doubtful(c.gain), "%+v", c.gain)
+	}
+}
