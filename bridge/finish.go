@@ -212,7 +212,8 @@ func keepInvocations(r *run.Run, directory files.Directory, f *C.struct_mrl_fini
 func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
 	directory := placed(f.directory)
 	path := directory.String()
-	if nodes := len(merged.Graph.Nodes); nodes > manyNodes && C.GoString(f.spool) == "" {
+	// No thread may be made here that could say so when the time has passed.
+	if nodes := len(merged.Graph.Nodes); nodes > run.Large && C.GoString(f.spool) == "" {
 		say(f, fmt.Sprintf("a call graph of %d nodes: the report takes some seconds", nodes))
 	}
 	r := pipeline.Conclude(merged, names.Guest, knowledge.Library{Directory: C.GoString(f.knowledge)})
@@ -241,10 +242,6 @@ func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
 	}
 	C.print(f, unsafe.Pointer(unsafe.StringData(text)), C.uint64_t(len(text)))
 }
-
-// manyNodes of a call graph take some two seconds to look up, diagnose and write. No thread may be made here that could
-// say so when the time has passed.
-const manyNodes = 15000
 
 func say(f *C.struct_mrl_finish, text string) {
 	line := append([]byte(text), 0)

@@ -48,7 +48,7 @@ func (t Type) String() string {
 
 // Symptoms are the factors of general knowledge, which other models may judge.
 var Symptoms = []string{"imbalance", "uneven-threads", "polling", "tiny-messages", "window-locks", "dominant-collective", "late-sender", "late-sender-wrong-order",
-	"late-receiver", "early-reduce", "late-broadcast", "early-scan", "wait-at-barrier", "wait-at-nxn", "wait-at-fence",
+	"late-receiver", "late-progress", "early-reduce", "late-broadcast", "early-scan", "wait-at-barrier", "wait-at-nxn", "wait-at-fence",
 	"wait-at-creation", "wait-at-finalize", "time-in-mpi"}
 
 // Measurement is what a level of diagnosis needs to be known of a run.
@@ -270,7 +270,7 @@ func Functions() []string { return slices.Sorted(maps.Keys(functions)) }
 var Remedies = []string{"balance", "free", "prompt", "remove"}
 
 // Patterns of waiting; see analysis/waitstate.
-var Patterns = []string{"late-sender", "late-sender-wrong-order", "late-receiver", "early-reduce", "late-broadcast", "early-scan",
+var Patterns = []string{"late-sender", "late-sender-wrong-order", "late-receiver", "late-progress", "early-reduce", "late-broadcast", "early-scan",
 	"wait-at-barrier", "wait-at-nxn", "wait-at-fence", "wait-at-creation", "wait-at-finalize"}
 
 // Totals are the names of what is known of a run as a whole.

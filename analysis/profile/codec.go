@@ -25,7 +25,7 @@ type coder struct {
 
 var errDamaged = errors.New("damaged profile")
 
-const formatVersion = 14
+const formatVersion = 15
 
 // Encode gives the profile as bytes for another rank.
 func Encode(p *Profile) []byte {

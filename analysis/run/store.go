@@ -33,9 +33,23 @@ var schemaJSON []byte
 // SchemaJSON is the JSON Schema of run.json.
 func SchemaJSON() []byte { return schemaJSON }
 
-// Encode gives run.json.
-func (r *Run) Encode() ([]byte, error) {
-	data, err := json.MarshalIndent(r, "", " ")
+// Large call graphs have more nodes than this: they take some two seconds to look up, diagnose and write.
+const Large = 15_000
+
+// Encode gives run.json. That of a large call graph is on one line: most of it would be what its lines begin with.
+func (r *Run) Encode() (data []byte, err error) {
+	nodes := 0
+	for _, root := range r.CallGraph {
+		root.Walk(func(*Node, int) bool {
+			nodes++
+			return nodes <= Large
+		})
+	}
+	if nodes > Large {
+		data, err = json.Marshal(r)
+	} else {
+		data, err = json.MarshalIndent(r, "", " ")
+	}
 	return append(data, '\n'), err
 }
 

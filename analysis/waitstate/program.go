@@ -91,9 +91,9 @@ type dependence struct {
 	pattern      Pattern
 }
 
-func (x *replay) depend(call uint32, by int32, h *half, bytes uint64, p Pattern) {
-	if call != NotDone && int(call) < x.r.Main && h.main {
-		x.depends = append(x.depends, dependence{call, h.at, by, bytes, p})
+func (x *replay) depend(call uint32, by int32, theirs uint32, main bool, bytes uint64, p Pattern) {
+	if call != NotDone && int(call) < x.r.Main && main {
+		x.depends = append(x.depends, dependence{call, theirs, by, bytes, p})
 	}
 }
 

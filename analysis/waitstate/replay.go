@@ -304,6 +304,7 @@ type half struct {
 	main       bool   // at is of the thread that called MPI_Init
 	from, to   int64  // of done: it started and ended
 	path       callgraph.ID
+	back       comeback
 	concurrent bool // with other threads' messages of this envelope
 }
 
@@ -416,6 +417,7 @@ func (x *replay) encode(o *out, list []Message, which []int32) {
 			o.number(1 + uint64(m.Done-min(m.Done, m.At)))
 			o.signed(d.Start - c.Start)
 			o.number(uint64(d.End - d.Start))
+			x.r.back(m).encode(o, m.At, c.Start)
 		}
 	}
 }
@@ -445,6 +447,7 @@ func decode(i *in) map[envelope][]half {
 				h.done = at + uint32(d-1)
 				h.from = h.start + i.signed()
 				h.to = h.from + int64(i.number())
+				h.back = decodeComeback(i, at, h.start)
 			}
 			halves = append(halves, h)
 		}
@@ -456,6 +459,11 @@ func decode(i *in) map[envelope][]half {
 // match brings the halves of messages with one partner together.
 func (x *replay) pair(p int32, mine [2][]int32, theirSends, theirReceives map[envelope][]half) {
 	r := x.r
+	var sent, received moving
+	defer func() {
+		sent.conclude(x, p)
+		received.conclude(x, p)
+	}()
 	keys, own := streams(r.Sends, mine[0])
 	for _, e := range keys {
 		pairs, alone := x.pairs(r.Sends, own[e], theirReceives[e])
@@ -466,6 +474,7 @@ func (x *replay) pair(p int32, mine [2][]int32, theirSends, theirReceives map[en
 		}
 		for _, pair := range pairs {
 			m, h := &r.Sends[pair.mine], pair.half
+			sent.look(r, m, h)
 			start := r.Calls[m.At].Start
 			if h.done != NotDone && start > h.from && start <= h.to {
 				x.inStep(p, m.At, h.done) // it waited for this send
@@ -477,7 +486,7 @@ func (x *replay) pair(p int32, mine [2][]int32, theirSends, theirReceives map[en
 			d := &r.Calls[m.Done]
 			waited := h.start > d.Start && (h.start < d.End || m.Synchronous && h.start == d.End)
 			if m.Synchronous || waited {
-				x.depend(m.Done, p, h, m.Bytes, LateReceiver)
+				x.depend(m.Done, p, h.at, h.main, m.Bytes, LateReceiver)
 				x.rendezvous = append(x.rendezvous, pair.mine)
 			}
 			if waited {
@@ -500,8 +509,9 @@ func (x *replay) pair(p int32, mine [2][]int32, theirSends, theirReceives map[en
 		}
 		for _, pair := range pairs {
 			m, h := &r.Receives[pair.mine], pair.half
+			received.look(r, m, h)
 			x.late(m, h, p)
-			x.depend(m.Done, p, h, m.Bytes, LateSender)
+			x.depend(m.Done, p, h.at, h.main, m.Bytes, LateSender)
 			start := r.Calls[m.At].Start
 			x.asked = append(x.asked, asked{start, h.start})
 			if h.done != NotDone && start > h.from && start < h.to {
@@ -518,7 +528,7 @@ func (x *replay) pair(p int32, mine [2][]int32, theirSends, theirReceives map[en
 		theirs := theirSends[m.envelope()]
 		if k, ok := slices.BinarySearchFunc(theirs, m.Number, func(h half, n uint32) int { return cmp.Compare(h.number, n) }); ok {
 			x.late(m, &theirs[k], p)
-			x.depend(m.Done, p, &theirs[k], 0, LateSender)
+			x.depend(m.Done, p, theirs[k].at, theirs[k].main, 0, LateSender)
 		}
 	}
 }

@@ -34,11 +34,12 @@ const (
 	WaitAtFence            // a one-sided fence, entered before the last rank
 	WaitAtCreation         // the creation of a communicator or window, likewise
 	WaitAtFinalize         // the end of the program, likewise
+	LateProgress           // a wait for a message that was moved only when the other rank, which computed, called MPI again
 	patterns
 )
 
 var names = [patterns]string{"", "late-sender", "late-sender-wrong-order", "late-receiver", "wait-at-barrier", "wait-at-nxn",
-	"early-reduce", "late-broadcast", "early-scan", "wait-at-fence", "wait-at-creation", "wait-at-finalize"}
+	"early-reduce", "late-broadcast", "early-scan", "wait-at-fence", "wait-at-creation", "wait-at-finalize", "late-progress"}
 
 func (p Pattern) String() string {
 	if p < patterns {
