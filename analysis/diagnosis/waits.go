@@ -49,9 +49,6 @@ func (w *waits) calls(pattern string) any {
 	return 0.0
 }
 
-// incomplete are the notes on waiting that the replay of the logs does not know.
-var incomplete = []string{"waits-unknown", "log-ended", "messages-unmatched", "messages-ambiguous", "collectives-uncovered"}
-
 // unknownWaiting is for how long ranks may have waited for reasons that the replay does not know: where it did not find
 // the cause, and in calls that it does not follow. Without a replay of the whole run that is all their time in MPI; also
 // where ranks had no cores, since they may have waited for those instead, and where collective operations do not block,
@@ -67,7 +64,7 @@ func (d *data) unknownWaiting() float64 {
 func (d *data) findUnknownWaiting() float64 {
 	w := d.r.Waits
 	if w == nil || d.r.Efficiency.CoreAvailability < enoughCores && !d.r.AsWithCores ||
-		slices.ContainsFunc(d.r.NotSeen, func(n run.Note) bool { return slices.Contains(incomplete, n.ID) }) ||
+		slices.ContainsFunc(d.r.NotSeen, func(n run.Note) bool { return slices.Contains(run.WaitsIncomplete, n.ID) }) ||
 		slices.ContainsFunc(d.nodes, func(n node) bool {
 			return n.op.Collective() && mpi.Known(n.Name, n.op, 0).Flags&record.Nonblocking != 0
 		}) {

@@ -19,6 +19,8 @@ type thread struct {
 	last  uint64
 	seen  bool
 	stack []uint64 // regions, of which the outermost `deepest` are told
+	off   bool     // nothing is recorded
+	since uint64   // then, ns
 
 	call     call
 	requests map[uint64]request
@@ -265,13 +267,28 @@ func (t *thread) start(id uint64, r request, op record.Op) {
 	t.started++
 }
 
-// close ends what is open where the trace ends.
+// record notes that events are recorded from here on, or are not.
+func (t *thread) record(ticks uint64, on bool) {
+	now := t.at(ticks)
+	if t.off && t.out != nil && !t.ended {
+		t.left.Off += now - t.since
+	}
+	t.off, t.since = !on, now
+}
+
+// close ends what is open where the trace ends. Where that is within a call other than MPI_Finalize, the rank has not come back.
 func (t *thread) close() {
 	if t.out == nil && !t.main {
 		t.left.Silent++
 	}
 	if t.out == nil || t.ended && t.main {
 		return
+	}
+	if c := &t.call; c.open {
+		if f := mpi.Of(c.name); f == nil || f.Op != record.OpFinalize {
+			t.out.Inside(c.name, c.start)
+			t.w.Header().State = record.Running
+		}
 	}
 	t.leaveAll(t.last)
 	if t.main {

@@ -10,6 +10,7 @@ package otf2
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -25,6 +26,7 @@ import (
 	"marple/analysis/files"
 	"marple/analysis/record"
 	"marple/analysis/run"
+	"marple/analysis/words"
 )
 
 // Program is what reads and writes OTF2 through that format's own library. It lies beside marple where the library was there when
@@ -52,18 +54,19 @@ func Anchor(archive string) (string, error) {
 	if err != nil || !info.IsDir() {
 		return archive, err
 	}
-	found, err := filepath.Glob(filepath.Join(archive, "*.otf2"))
-	if err == nil && len(found) != 1 {
-		err = fmt.Errorf("%s: expected one file *.otf2 there, as of an OTF2 archive, not %d", archive, len(found))
-	}
+	list, err := os.ReadDir(archive)
 	if err != nil {
 		return "", err
 	}
-	return found[0], nil
+	list = slices.DeleteFunc(list, func(e os.DirEntry) bool { return !strings.HasSuffix(e.Name(), ".otf2") })
+	if len(list) != 1 {
+		return "", fmt.Errorf("%s: expected one file *.otf2 there, as of an OTF2 archive, not %d", archive, len(list))
+	}
+	return filepath.Join(archive, list[0].Name()), nil
 }
 
 // Import writes the record files and logs of a trace's ranks into directory/raw, which is made.
-func Import(archive, directory string) (Left, error) {
+func Import(ctx context.Context, archive, directory string) (Left, error) {
 	anchor, err := Anchor(archive)
 	if err != nil {
 		return Left{}, err
@@ -76,7 +79,11 @@ func Import(archive, directory string) (Left, error) {
 	if err := os.Mkdir(raw, 0o777); err != nil {
 		return Left{}, err
 	}
-	command := exec.Command(program, "--read", anchor)
+	info, err := os.Stat(anchor)
+	if err != nil {
+		return Left{}, err
+	}
+	command := exec.CommandContext(ctx, program, "--read", anchor)
 	var complaint strings.Builder
 	command.Stderr = &complaint
 	out, err := command.StdoutPipe()
@@ -86,13 +93,16 @@ func Import(archive, directory string) (Left, error) {
 	if err := command.Start(); err != nil {
 		return Left{}, err
 	}
-	left, err := read(out, Name(anchor), func(t *trace, process uint64) (*writer, error) { return t.writer(process, raw) },
+	left, err := read(out, source{Name(anchor), info.ModTime()}, func(t *trace, process uint64) (*writer, error) { return t.writer(process, raw) },
 		func(w *writer) error { return w.keep(raw) })
 	if err != nil {
 		_ = command.Process.Kill() // it may have more to say
 	}
 	_, _ = io.Copy(io.Discard, out)
 	ended := command.Wait()
+	if ctx.Err() != nil {
+		return left, ctx.Err()
+	}
 	if text := strings.TrimSpace(complaint.String()); text != "" && (ended != nil || err != nil) {
 		return left, fmt.Errorf("%s: %s", anchor, strings.TrimPrefix(text, Program+": "))
 	}
@@ -111,31 +121,42 @@ func Name(anchor string) string {
 	return base
 }
 
-// Left is what of a trace found no place in the run.
+// Left is what of a trace found no place in the run, or is not known of it.
 type Left struct {
 	Untold  uint64 // events of one-sided operations, threads, metrics, files
+	Outside uint64 // messages and operations outside of calls
 	Deep    uint64 // regions inside of more than deepest others
 	Threads uint64 // beyond those that a process may have
 	Silent  uint64 // threads that call no function of MPI
 	Early   uint64 // events before a thread's first call or the end of MPI_Init, or after MPI_Finalize
+	Off     uint64 // ns for which ranks recorded nothing
+	Flushed uint64 // ns for which the tool wrote what it had recorded
+	Hosts   uint64 // whose clocks were not compared
+	Undated uint64 // it is not known when the trace was recorded
 }
 
-// Lines says what was left out, for people.
-func (l Left) Lines() (lines []string) {
+// Notes say what was left out, or is not known: each is one of the run's.
+func (l Left) Notes() (notes []run.Note) {
+	spent := func(ns uint64) string { return words.Duration(float64(ns) / 1e9) }
 	for _, x := range []struct {
+		id   string
 		n    uint64
 		text string
 	}{
-		{l.Untold, "events that have no place in a run (one-sided operations, threads, metrics, files)"},
-		{l.Deep, fmt.Sprintf("regions inside of %d others", deepest)},
-		{l.Silent, "threads that call no MPI function"},
-		{l.Threads, fmt.Sprintf("threads beyond the first %d of a process", record.ThreadsMost)},
+		{"trace-messages", l.Outside, words.Counted("%d {message or operation|messages or operations} of the trace {is|are} outside of MPI calls, and left out", l.Outside)},
+		{"trace-paused", l.Off, "the trace recorded nothing for " + spent(l.Off) + " of the ranks' time, which counts as computing"},
+		{"trace-flushed", l.Flushed, "the tool that made the trace wrote it for " + spent(l.Flushed) + " of the ranks' time, which counts as the program's"},
+		{"trace-clocks", l.Hosts, fmt.Sprintf("the clocks of the trace's %d hosts were not compared: waits between them are as wrong as those are", l.Hosts)},
+		{"trace-untold", l.Untold, words.Counted("%d {event|events} of the trace {is|are} left out (one-sided operations, threads, metrics, files)", l.Untold)},
+		{"trace-deep", l.Deep, words.Counted("%d {region|regions} inside of", l.Deep) + fmt.Sprintf(" %d others are left out", deepest)},
+		{"trace-threads", l.Threads, words.Counted("%d {thread|threads}", l.Threads) + fmt.Sprintf(" beyond the first %d of a process are left out", record.ThreadsMost)},
+		{"trace-undated", l.Undated, "when it was recorded: the date is that of the trace's file"},
 	} {
 		if x.n > 0 {
-			lines = append(lines, fmt.Sprintf("left out: %d %s", x.n, x.text))
+			notes = append(notes, run.Note{ID: x.id, Text: x.text, Count: x.n})
 		}
 	}
-	return lines
+	return notes
 }
 
 // Bounds of what is read; more is damage.
@@ -162,7 +183,8 @@ type communicator struct{ name, group uint64 }
 
 // trace is what the definitions say.
 type trace struct {
-	name                         string
+	source
+	compared                     bool // the clocks of its locations were
 	resolution, offset, realtime uint64
 	texts                        map[uint64]string
 	nodes                        map[uint64][3]uint64 // name, class, parent
@@ -198,9 +220,13 @@ func (t *trace) ns(ticks uint64) uint64 {
 // settle finds out which process is which rank, once all definitions are known.
 func (t *trace) settle() error {
 	t.ranks, t.mains = map[uint64]int32{}, map[uint64]bool{}
-	for _, g := range t.groups {
+	for _, k := range slices.Sorted(maps.Keys(t.groups)) {
+		g := t.groups[k]
 		if g.kind != 1 {
 			continue
+		}
+		if len(t.world) > 0 {
+			return errors.New("there are two lists of the ranks' locations")
 		}
 		for _, id := range g.members {
 			l, known := t.locations[id]

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -72,7 +73,7 @@ func lines(format string, times ...int) string {
 // exchange is a rank that computes for so many µs, sends to the other one and receives from it, and waits until both are done.
 func exchange(location, other, compute, arrives int) string {
 	start := 100 + compute
-	return fmt.Sprintf("l %d\n", location) +
+	return fmt.Sprintf("k 2\nl %d\n", location) +
 		lines("E %d 0\nE %d 2\nL %d 2\nE %d 1\n", 0, 10, 100, 100) +
 		lines("E %d 4\nP %d 2\nL %d 4\n", start, start, start+1) +
 		lines("E %d 3\nI %d "+fmt.Sprint(other)+" 0 5 800 1\nL %d 3\n", start+1, start+1, start+2) +
@@ -87,7 +88,7 @@ func kept(t testing.TB, text string) (*run.Run, Left, error) {
 	directory := t.TempDir()
 	raw := filepath.Join(directory, run.RawDir)
 	require.NoError(t, os.Mkdir(raw, 0o777))
-	left, err := read(strings.NewReader(text), "app", func(t *trace, process uint64) (*writer, error) { return t.writer(process, raw) },
+	left, err := read(strings.NewReader(text), source{name: "app"}, func(t *trace, process uint64) (*writer, error) { return t.writer(process, raw) },
 		func(w *writer) error { return w.keep(raw) })
 	if err != nil {
 		return nil, left, err
@@ -153,13 +154,62 @@ func TestTracesThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// A trace that ends within a call is one of a rank that did not come back from it.
+func TestTraceThatEndsInACall(t *testing.T) {
+	rank1 := "k 2\nl 1\n" + lines("E %d 0\nE %d 2\nL %d 2\nE %d 8\n", 0, 10, 100, 150)
+	r, _, err := kept(t, definitions+exchange(0, 1, 100, 605)+rank1+".\n")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"finalized", "vanished"}, []string{r.PerRank[0].Ended, r.PerRank[1].Ended})
+	require.NotEmpty(t, r.Stuck)
+	assert.Equal(t, "MPI_Recv", r.Stuck[0].Call)
+	assert.EqualValues(t, 1, r.Stuck[0].Rank)
+	finalize := "k 2\nl 1\n" + lines("E %d 0\nE %d 2\nL %d 2\nE %d 7\n", 0, 10, 100, 150)
+	r, _, err = kept(t, definitions+exchange(0, 1, 100, 605)+finalize+".\n")
+	require.NoError(t, err)
+	assert.Equal(t, "finalized", r.PerRank[1].Ended, "the tool wrote its trace there")
+}
+
+// What a trace does not tell is told of it, and keeps sure statements on waits away.
+func TestWhatATraceDoesNotTell(t *testing.T) {
+	rank0 := strings.Replace(exchange(0, 1, 100, 605), "k 2", "k 0", 1)
+	rank1 := "k 0\nl 1\n" + lines("E %d 0\nE %d 2\nL %d 2\n", 0, 10, 100) + lines("M %d 0\nM %d 1\n", 200, 210) +
+		lines("B %d %d\n", 220, 240) + lines("R %d 0 0 5 8\n", 250) + lines("E %d 7\nL %d 7\n", 300, 310)
+	text := strings.Replace(definitions, "1700000000000000000", "18446744073709551615", 1) + rank0 + rank1 + "u 1\n.\n"
+	_, left, err := kept(t, text)
+	require.NoError(t, err)
+	ids := map[string]uint64{}
+	for _, n := range left.Notes() {
+		ids[n.ID] = n.Count
+	}
+	assert.Equal(t, map[string]uint64{"trace-paused": 10_000, "trace-flushed": 20_000, "trace-messages": 1, "trace-clocks": 2,
+		"trace-untold": 1, "trace-undated": 1}, ids)
+	written := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	_, err = read(strings.NewReader(text), source{"app", written}, func(x *trace, process uint64) (*writer, error) {
+		assert.EqualValues(t, written.UnixNano(), x.realtime)
+		return x.writer(process, "")
+	}, func(*writer) error { return nil })
+	require.NoError(t, err)
+}
+
+func TestAnchor(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "a[1]")
+	require.NoError(t, os.MkdirAll(directory, 0o777))
+	_, err := Anchor(directory)
+	assert.ErrorContains(t, err, "expected one file *.otf2 there, as of an OTF2 archive, not 0")
+	anchor := filepath.Join(directory, "traces.otf2")
+	require.NoError(t, os.WriteFile(anchor, nil, 0o666))
+	found, err := Anchor(directory)
+	require.NoError(t, err)
+	assert.Equal(t, anchor, found)
+}
+
 // Whatever is said, it is read or refused, and what is read is a run.
 func FuzzRead(f *testing.F) {
 	f.Add(definitions + exchange(0, 1, 100, 605) + exchange(1, 0, 500, 605) + ".\n")
 	f.Add(definitions + "l 0\n" + lines("E %d 9\nS %d 1 0 1 8\nL %d 9\n", 1, 1, 2) + "l 1\n" + lines("E %d 8\nR %d 0 0 1 8\nL %d 8\n", 1, 1, 2) + "u 0\n.\n")
 	f.Add("t 1000000000 0 0 0\ns 0 3:a\nb\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		_, _ = read(strings.NewReader(text), "app", func(t *trace, process uint64) (*writer, error) {
+		_, _ = read(strings.NewReader(text), source{name: "app"}, func(t *trace, process uint64) (*writer, error) {
 			if len(t.world) > 4 { // each takes some MiB
 				return nil, os.ErrInvalid
 			}

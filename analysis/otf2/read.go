@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"time"
 )
 
 // reader reads what `marple-otf2 --read` says: lines of numbers behind a letter; see cmd/otf2.
@@ -24,9 +25,15 @@ type reader struct {
 
 var errNumber = errors.New("expected a number")
 
+// source is what an archive is called, and when it was written.
+type source struct {
+	name    string
+	written time.Time
+}
+
 // read makes a writer for each rank, and hands it on when its events are all told.
-func read(in io.Reader, name string, make func(*trace, uint64) (*writer, error), keep func(*writer) error) (Left, error) {
-	r := &reader{in: bufio.NewReaderSize(in, 1<<18), line: 1, done: map[uint64]bool{}, t: &trace{name: name, resolution: 1e9,
+func read(in io.Reader, from source, make func(*trace, uint64) (*writer, error), keep func(*writer) error) (Left, error) {
+	r := &reader{in: bufio.NewReaderSize(in, 1<<18), line: 1, done: map[uint64]bool{}, t: &trace{source: from, resolution: 1e9,
 		texts: map[uint64]string{}, nodes: map[uint64][3]uint64{}, processes: map[uint64][2]uint64{}, locations: map[uint64]located{},
 		regions: map[uint64]region{}, groups: map[uint64]group{}, comms: map[uint64]communicator{}}}
 	err := r.all(make, keep)
@@ -74,6 +81,13 @@ func (r *reader) all(make func(*trace, uint64) (*writer, error), keep func(*writ
 			}
 			r.left.Untold += n[0]
 			continue
+		case 'k':
+			n, err := r.numbers(1)
+			if err != nil {
+				return err
+			}
+			r.t.compared = r.t.compared || n[0] > 0
+			continue
 		}
 		if kind >= 'a' {
 			err = r.definition(kind)
@@ -93,10 +107,15 @@ func (r *reader) complete() error {
 			return err
 		}
 	}
+	hosts := map[string]bool{}
 	for rank, process := range r.t.world {
 		if !r.done[process] {
 			return fmt.Errorf("nothing is told of rank %d", rank)
 		}
+		hosts[r.t.host(process)] = true
+	}
+	if len(hosts) > 1 && !r.t.compared {
+		r.left.Hosts = uint64(len(hosts))
 	}
 	return nil
 }
@@ -222,6 +241,9 @@ func (r *reader) definition(kind byte) error {
 			return errors.New("a clock that does not tick")
 		}
 		t.resolution, t.offset, t.realtime = n[0], n[1], n[3]
+		if n[3] > math.MaxInt64/2 { // libraries of OTF2 before 3.0 did not store it
+			t.realtime, r.left.Undated = uint64(max(t.written.UnixNano(), 0)), 1
+		}
 	case 's':
 		text, err := r.text()
 		if err != nil {
@@ -256,7 +278,7 @@ func (r *reader) definition(kind byte) error {
 }
 
 // argumentsOf events, beside the time.
-var argumentsOf = [256]int{'E': 1, 'L': 1, 'S': 4, 'R': 4, 'I': 5, 'Q': 5, 'J': 1, 'P': 1, 'X': 1, 'K': 1, 'D': 5, 'N': 6}
+var argumentsOf = [256]int{'E': 1, 'L': 1, 'S': 4, 'R': 4, 'I': 5, 'Q': 5, 'J': 1, 'P': 1, 'X': 1, 'K': 1, 'D': 5, 'N': 6, 'M': 1, 'B': 1}
 
 func (r *reader) event(kind byte) error {
 	if argumentsOf[kind] == 0 && kind != 'C' {
@@ -278,10 +300,18 @@ func (r *reader) event(kind byte) error {
 		return t.enter(n[0], n[1])
 	case 'L':
 		return t.leave(n[0], n[1])
+	case 'M':
+		t.record(n[0], n[1] == 1)
+		return nil
+	case 'B':
+		if now := t.at(n[0]); t.out != nil && !t.ended {
+			r.left.Flushed += t.w.t.ns(n[1]) - min(t.w.t.ns(n[1]), now)
+		}
+		return nil
 	}
 	c := &t.call
 	if !c.open {
-		r.left.Untold++
+		r.left.Outside++
 		return nil
 	}
 	if len(c.sent)+len(c.received)+len(c.done)+len(c.posted)+len(c.begun) >= mostThings {

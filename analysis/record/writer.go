@@ -140,6 +140,12 @@ func (w *Writer) Thread(begin uint64, main bool) *ThreadWriter {
 	return &ThreadWriter{w: w, at: len(w.blocks) - 1, a: a, path: []uint32{0}}
 }
 
+// Inside notes that the thread entered an MPI call, and did not leave it.
+func (t *ThreadWriter) Inside(name string, at uint64) {
+	x := (*thread)(unsafe.Pointer(unsafe.SliceData(t.w.blocks[t.at])))
+	x.inside, x.called, x.calling, x.callingPeer = 1, at, t.w.String(name), Any
+}
+
 // Call describes an MPI call for a ThreadWriter. Peer is a rank of Comm, or Any, ProcNull, NoPeer, ...
 type Call struct {
 	Path              uint32

@@ -13,6 +13,10 @@ import (
 	"marple/analysis/words"
 )
 
+// WaitsIncomplete are the notes (Run.NotSeen) on why calls may have waited for what the replay of the logs does not know.
+var WaitsIncomplete = []string{"waits-unknown", "log-ended", "messages-unmatched", "messages-ambiguous", "collectives-uncovered",
+	"trace-messages", "trace-paused", "trace-flushed", "trace-clocks"}
+
 // Waits is what ranks waited for each other, as found by replaying their logs of events. Times are core time.
 type Waits struct {
 	Ns       uint64         `json:"ns"`

@@ -39,7 +39,8 @@ func (s *Store) Ingest(ctx context.Context, jobs []Job) (added int64, err error)
 		months := map[time.Time]bool{}
 		var rows [][]any
 		for _, j := range jobs {
-			month := time.Date(j.Started.Year(), j.Started.Month(), 1, 0, 0, 0, 0, time.UTC)
+			started := j.Started.UTC()
+			month := time.Date(started.Year(), started.Month(), 1, 0, 0, 0, 0, time.UTC)
 			if !months[month] {
 				months[month] = true
 				if err := w.month(month); err != nil {

@@ -145,3 +145,16 @@ func BenchmarkJobs(b *testing.B) {
 		})
 	}
 }
+
+// The month of a job is that of the moment, whatever zone its rank had.
+func TestJobsOfOtherZones(t *testing.T) {
+	stores(t, func(t *testing.T, s *Store) {
+		one, err := summary.Decode([]byte(`{"schema":1,"program":"x","ranks":1,"hosts":[],"started":"2026-11-01T00:30:00+14:00"}`))
+		require.NoError(t, err)
+		j := NewJob("ann", one, []byte("x"))
+		j.Started = j.Started.In(time.FixedZone("", 14*3600))
+		added, err := s.Ingest(ctx, []Job{j})
+		require.NoError(t, err)
+		assert.EqualValues(t, 1, added)
+	})
+}

@@ -158,6 +158,7 @@ func Decode(data []byte) (*Summary, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("not a summary: more follows it")
 	}
+	s.Started = s.Started.UTC() // whatever zone it was written in
 	return s, s.check()
 }
 
@@ -180,7 +181,7 @@ func (s *Summary) check() error {
 		return errors.New("no program")
 	case s.Started.Before(earliest) || s.Started.After(latest):
 		return fmt.Errorf("started in the year %d", s.Started.Year())
-	case max(s.IORead, s.IOWritten, s.Memory) > math.MaxInt64:
+	case max(s.IORead, s.IOWritten, s.Memory, s.CoreTime, s.IOTime) > math.MaxInt64:
 		return errors.New("a number is too large")
 	case s.Wall > longest:
 		return fmt.Errorf("it took %.0f s", float64(s.Wall)/1e9)

@@ -27,9 +27,6 @@ const (
 	together = 3
 )
 
-// unknown are notes of a run in which calls may have waited for what the replay does not know.
-var unknown = []string{"log-ended", "messages-ambiguous", "collectives-uncovered", "waits-unknown", "messages-unmatched"}
-
 // Unknown says why nothing can be said about a run that was other than it was; "" if it can.
 func Unknown(r *run.Run) string {
 	if r.Replay == nil {
@@ -39,7 +36,7 @@ func Unknown(r *run.Run) string {
 		return "several threads of a rank called MPI"
 	}
 	for _, n := range r.NotSeen {
-		if slices.Contains(unknown, n.ID) {
+		if slices.Contains(run.WaitsIncomplete, n.ID) {
 			return n.Text
 		}
 	}

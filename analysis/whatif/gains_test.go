@@ -76,7 +76,7 @@ func TestGainOfDividingWork(t *testing.T) {
 
 // What is not known of the replay makes gains unknown.
 func TestUnknownGains(t *testing.T) {
-	for _, id := range unknown {
+	for _, id := range run.WaitsIncomplete {
 		r := uneven(2)
 		r.NotSeen = append(r.NotSeen, run.Note{ID: id, Text: "something is missing"})
 		Gains(r)

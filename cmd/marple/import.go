@@ -1,10 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -51,21 +55,22 @@ operations and one-sided ones take their time, but nobody is said to wait for wh
 		if err != nil {
 			return err
 		}
-		if err := os.Mkdir(path, 0o777); err != nil {
+		if err := os.Mkdir(path, 0o777); errors.Is(err, os.ErrExist) {
+			return fmt.Errorf("%s is there already: say with -o where the run is to be kept", to)
+		} else if err != nil {
 			return err
 		}
+		ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
 		kept := false
 		defer func() {
 			if !kept {
 				_ = os.RemoveAll(path)
 			}
 		}()
-		left, err := otf2.Import(anchor, path)
+		left, err := otf2.Import(ctx, anchor, path)
 		if err != nil {
 			return err
-		}
-		for _, line := range left.Lines() {
-			fmt.Fprintf(c.ErrOrStderr(), "marple: %s\n", line)
 		}
 		directory, err := files.In(path)
 		if err != nil {
@@ -78,7 +83,10 @@ operations and one-sided ones take their time, but nobody is said to wait for wh
 		if err != nil {
 			return err
 		}
-		r.NotSeen = append(r.NotSeen, run.Note{ID: "not-in-trace", Count: 1, Text: "for how long ranks had no core, where calls stand in the source, and counters: the trace does not tell"})
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		r.NotSeen = append(slices.Concat(left.Notes(), r.NotSeen), run.Note{ID: "not-in-trace", Count: 1, Text: "for how long ranks had no core, where calls stand in the source, and counters: the trace does not tell"})
 		if err := r.Write(directory, report.Full(r, path)); err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ reached is tried again.
 	every := c.Flags().Duration("every", 10*time.Second, "how often to look, with --watch")
 	keep := c.Flags().String("keep", "", "remove jobs that started longer ago, and take none: 24 months, 90 days (default: keep all)")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
-		i := &ingester{spool: arguments[0], out: c, users: map[uint32]string{}}
+		i := &ingester{spool: arguments[0], out: c, users: map[uint32]userName{}}
 		var err error
 		if i.keep, err = parseKeep(*keep); err != nil {
 			return usage("%w", err)
@@ -107,7 +107,7 @@ type ingester struct {
 	spool string
 	out   *cobra.Command
 	keep  func(now time.Time) time.Time
-	users map[uint32]string // those that were found
+	users map[uint32]userName // of this pass
 	// What is wrong with files that stay, and with the database, is said when it is new: before is what the last pass said.
 	before, said map[string]bool
 	more         int // lines that are not said, since there are too many
@@ -185,6 +185,7 @@ func (i *ingester) pass(ctx context.Context) error {
 		return err
 	}
 	defer s.Close()
+	clear(i.users)
 	slices.Sort(names)
 	for some := range slices.Chunk(names, ingestBatch) {
 		if ctx.Err() != nil {
@@ -200,11 +201,17 @@ func (i *ingester) pass(ctx context.Context) error {
 	return nil
 }
 
+// mostFailed files after each other may be what the database does not take; more, and it is the database.
+const mostFailed = 3
+
 // take stores some files, and removes them when they are stored: whoever is killed in between finds them known next time.
 func (i *ingester) take(ctx context.Context, s *store.Store, spool files.Directory, names []string) error {
 	var jobs []store.Job
 	var done []files.File
 	for _, name := range names {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		file := spool.File(name)
 		whole, unfinished := summary.Named(name)
 		if unfinished {
@@ -228,7 +235,7 @@ func (i *ingester) take(ctx context.Context, s *store.Store, spool files.Directo
 		case i.keep != nil && found.Started.Before(i.keep(time.Now())):
 			done = append(done, file)
 		default:
-			name, err := i.userOf(found.UID)
+			name, err := i.userOf(ctx, found.UID)
 			if err != nil {
 				i.say("user %d cannot be looked up, whose jobs stay: %v", found.UID, err)
 				continue
@@ -238,6 +245,19 @@ func (i *ingester) take(ctx context.Context, s *store.Store, spool files.Directo
 		}
 	}
 	added, err := s.Ingest(ctx, jobs)
+	if err != nil && len(names) > 1 && ctx.Err() == nil { // one that the database does not take keeps no others from it
+		failed := 0
+		for _, name := range names {
+			if one := i.take(ctx, s, spool, []string{name}); one == nil {
+				failed = 0
+			} else if failed++; failed > mostFailed {
+				return one
+			} else {
+				i.say("%s stays: %v", spool.File(name), one)
+			}
+		}
+		return ctx.Err()
+	}
 	if err != nil {
 		return err
 	}
@@ -263,18 +283,23 @@ func (i *ingester) remove(file files.File) {
 // noSuchKey is how getent ends where it knows of no such user.
 const noSuchKey = 2
 
+type userName struct {
+	name string
+	err  error
+}
+
 // userOf names a user as the system does, which may have to ask a directory service: getent does. One that there is no more is
 // called by the number; where that cannot be known now, there is an error.
-func (i *ingester) userOf(uid uint32) (string, error) {
-	if name, known := i.users[uid]; known {
-		return name, nil
+func (i *ingester) userOf(ctx context.Context, uid uint32) (name string, err error) {
+	if u, known := i.users[uid]; known {
+		return u.name, u.err
 	}
+	defer func() { i.users[uid] = userName{name, err} }()
 	id := strconv.FormatUint(uint64(uid), 10)
-	name := ""
 	if u, err := user.LookupId(id); err == nil {
 		name = u.Username
 	} else {
-		ctx, end := context.WithTimeout(i.out.Context(), 10*time.Second)
+		ctx, end := context.WithTimeout(ctx, 10*time.Second)
 		defer end()
 		line, err := exec.CommandContext(ctx, "getent", "passwd", id).Output()
 		var ended *exec.ExitError
@@ -288,6 +313,5 @@ func (i *ingester) userOf(uid uint32) (string, error) {
 			return id, nil
 		}
 	}
-	i.users[uid] = name
 	return name, nil
 }

@@ -9,14 +9,20 @@
  *   p id name kind count member...            kind: 0 ranks by their places in list 1; 1 that list of locations; 2 each rank alone
  *   c id name group                           group 4294967295: an intercommunicator
  *   u count                                   events that are told nowhere: of one-sided operations, threads, metrics, files
+ *   k count                                   how often a location's clock was compared with others', before its events
+ *   M time on                                 from here on events are recorded (on 1), or not (on 0)
+ *   B time end                                the tool wrote what it had recorded, until then
  *
  * Times are ticks, and clocks brought together as the archive says. Exit code 0 if all of it could be read.
  */
 #include "otf2.h"
 
-static uint64_t *locations;
+static struct location {
+    uint64_t id, group;
+    size_t at;
+} *locations;
 static size_t known;
-static uint64_t told, untold;
+static uint64_t told, untold, compared;
 
 static void failed(const char *what)
 {
@@ -78,7 +84,8 @@ static OTF2_CallbackCode location(void *user, OTF2_LocationRef id, OTF2_StringRe
     locations = realloc(locations, (known + 1) * sizeof *locations);
     if (!locations)
         failed("no memory");
-    locations[known++] = id;
+    locations[known] = (struct location){id, group, known};
+    known++;
     printf("o %" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu64 "\n", id, name, group, events);
     return OTF2_CALLBACK_SUCCESS;
 }
@@ -144,6 +151,8 @@ EVENT(cancelled, uint64_t request) REQUEST("X") TOLD
 EVENT(tested, uint64_t request) (void)time, (void)request; TOLD
 EVENT(collective_begin) printf("C %" PRIu64 "\n", time); TOLD
 EVENT(collective_end, OTF2_CollectiveOp operation, OTF2_CommRef comm, uint32_t root, uint64_t sent, uint64_t received) OPERATION("D") putchar('\n'); TOLD
+EVENT(recording, OTF2_MeasurementMode mode) printf("M %" PRIu64 " %d\n", time, mode == OTF2_MEASUREMENT_ON); TOLD
+EVENT(flushed, OTF2_TimeStamp end) printf("B %" PRIu64 " %" PRIu64 "\n", time, end); TOLD
 EVENT(started, uint64_t request) REQUEST("K") TOLD
 EVENT(complete, OTF2_CollectiveOp operation, OTF2_CommRef comm, uint32_t root, uint64_t sent, uint64_t received, uint64_t request) OPERATION("N") WITH_REQUEST TOLD
 
@@ -162,6 +171,29 @@ static OTF2_GlobalDefReaderCallbacks *definitions(void)
     return c;
 }
 
+static OTF2_CallbackCode clock_offset(void *user, OTF2_TimeStamp time, int64_t offset, double deviation)
+{
+    (void)user, (void)time, (void)offset, (void)deviation;
+    compared++;
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_DefReaderCallbacks *local_definitions(void)
+{
+    OTF2_DefReaderCallbacks *c = OTF2_DefReaderCallbacks_New();
+    check(OTF2_DefReaderCallbacks_SetClockOffsetCallback(c, clock_offset));
+    return c;
+}
+
+/* Those of a process one after the other, else in the order of the archive. */
+static int by_process(const void *a, const void *b)
+{
+    const struct location *x = a, *y = b;
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
 static OTF2_EvtReaderCallbacks *events(void)
 {
     OTF2_EvtReaderCallbacks *c = OTF2_EvtReaderCallbacks_New();
@@ -177,6 +209,8 @@ static OTF2_EvtReaderCallbacks *events(void)
     check(OTF2_EvtReaderCallbacks_SetMpiRequestTestCallback(c, tested));
     check(OTF2_EvtReaderCallbacks_SetMpiCollectiveBeginCallback(c, collective_begin));
     check(OTF2_EvtReaderCallbacks_SetMpiCollectiveEndCallback(c, collective_end));
+    check(OTF2_EvtReaderCallbacks_SetMeasurementOnOffCallback(c, recording));
+    check(OTF2_EvtReaderCallbacks_SetBufferFlushCallback(c, flushed));
     check(OTF2_EvtReaderCallbacks_SetNonBlockingCollectiveRequestCallback(c, started));
     check(OTF2_EvtReaderCallbacks_SetNonBlockingCollectiveCompleteCallback(c, complete));
     return c;
@@ -195,20 +229,24 @@ int read_archive(const char *anchor)
     uint64_t count;
     check(OTF2_Reader_RegisterGlobalDefCallbacks(reader, global, definitions(), NULL));
     check(OTF2_Reader_ReadAllGlobalDefinitions(reader, global, &count));
+    if (known > 0)
+        qsort(locations, known, sizeof *locations, by_process);
     for (size_t i = 0; i < known; i++)
-        check(OTF2_Reader_SelectLocation(reader, locations[i]));
+        check(OTF2_Reader_SelectLocation(reader, locations[i].id));
     bool local = OTF2_Reader_OpenDefFiles(reader) == OTF2_SUCCESS;
     check(OTF2_Reader_OpenEvtFiles(reader));
     for (size_t i = 0; i < known; i++) {
-        OTF2_DefReader *d = local ? OTF2_Reader_GetDefReader(reader, locations[i]) : NULL;
+        OTF2_DefReader *d = local ? OTF2_Reader_GetDefReader(reader, locations[i].id) : NULL;
+        compared = 0;
         if (d) {
+            check(OTF2_Reader_RegisterDefCallbacks(reader, d, local_definitions(), NULL));
             check(OTF2_Reader_ReadAllLocalDefinitions(reader, d, &count));
             check(OTF2_Reader_CloseDefReader(reader, d));
         }
-        OTF2_EvtReader *e = OTF2_Reader_GetEvtReader(reader, locations[i]);
+        OTF2_EvtReader *e = OTF2_Reader_GetEvtReader(reader, locations[i].id);
         if (!e)
             failed("the events of a location are missing");
-        printf("l %" PRIu64 "\n", locations[i]);
+        printf("k %" PRIu64 "\nl %" PRIu64 "\n", compared, locations[i].id);
         check(OTF2_EvtReader_ApplyMappingTables(e, true));
         check(OTF2_EvtReader_ApplyClockOffsets(e, true));
         check(OTF2_Reader_RegisterEvtCallbacks(reader, e, events(), NULL));
