@@ -101,9 +101,9 @@ func replayed(r *run.Run) {
 	}
 }
 
-// doubtful is a gain that is none, as far as is known, and may be one.
+// doubtful is a gain that is none, as far as is known: it may be one, or it is not known what else keeps the run as long.
 func doubtful(g *run.Gain) bool {
-	return g != nil && !g.AtMost && g.Share < nothing && g.High >= nothing
+	return g != nil && !g.AtMost && g.Share < nothing && g.Behind == ""
 }
 
 // atMost makes a gain that may be any part of it the most that it can be.
