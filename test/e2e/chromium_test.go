@@ -6,13 +6,16 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -47,13 +50,14 @@ func openBrowser(t testing.TB, arguments ...string) *browser {
 	require.NoError(t, err)
 	out, theirOut, err := os.Pipe()
 	require.NoError(t, err)
-	profile, err := os.MkdirTemp("", "marple-chromium-*") // removed as far as the browser's children let it be
+	profile, err := os.MkdirTemp("", "marple-chromium-*")
 	require.NoError(t, err)
 	line := append([]string{"--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
 		"--disable-component-update", "--remote-debugging-pipe", "--user-data-dir=" + profile, "--window-size=1200,900"}, arguments...)
 	c := exec.Command(path, line...)
 	c.ExtraFiles = []*os.File{theirIn, theirOut}
-	c.Env = append(os.Environ(), "HOME="+t.TempDir())
+	c.Env = append(os.Environ(), "HOME="+profile, "TMPDIR="+profile)
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(t, c.Start())
 	theirIn.Close()
 	theirOut.Close()
@@ -61,10 +65,12 @@ func openBrowser(t testing.TB, arguments ...string) *browser {
 	b := &browser{t: t, in: in, out: bufio.NewReader(out)}
 	t.Cleanup(func() {
 		in.Close()
-		_ = c.Process.Kill()
+		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
 		_ = c.Wait()
+		_ = out.SetReadDeadline(time.Now().Add(harness.Patience))
+		_, _ = io.Copy(io.Discard, b.out) // until the last of its children has gone, which write there
 		out.Close()
-		_ = os.RemoveAll(profile)
+		assert.NoError(t, os.RemoveAll(profile))
 	})
 	var target struct{ TargetID, SessionID string }
 	b.call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
