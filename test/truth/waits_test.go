@@ -68,10 +68,14 @@ func causes(r *run.Run, rank int32) (own map[string]float64, others float64) {
 func TestWaitsExactly(t *testing.T) {
 	t.Parallel()
 	program := harness.Mock.Compile(t, "waits")
-	for _, scenario := range lateness {
+	for _, scenario := range append([]string{"late-progress"}, lateness...) {
+		options := []string{"--virtual"}
+		if scenario == "late-progress" {
+			options = append(options, "--weak")
+		}
 		for _, ranks := range []int{2, 5, 16} {
 			t.Run(fmt.Sprintf("%s/%d", scenario, ranks), func(t *testing.T) {
-				pattern, own, r := waits(t, harness.Mock, program, ranks, []string{"--virtual"}, scenario, "20", "3")
+				pattern, own, r := waits(t, harness.Mock, program, ranks, options, scenario, "20", "3")
 				assert.EqualValues(t, own, waitedNs(r, pattern))
 				caused, others := causes(r, 1)
 				var all float64

@@ -44,6 +44,7 @@ func parse(args []string) (*plan, error) {
 			flags.Uint64Var(&cost.Latency, "latency", 1000, "virtual latency of a message in `ns`")
 			flags.Uint64Var(&cost.Bandwidth, "bandwidth", 10000, "virtual bandwidth in `bytes` per µs")
 			flags.IntVar(&p.world.Eager, "eager", 4096, "largest send that does not wait for its receive, in `bytes`")
+			flags.BoolVar(&p.world.Weak, "weak", false, "move larger ones only while both ranks are in a call")
 			flags.Uint64Var(&cost.Tick, "tick", 100, "virtual cost of a test or non-blocking probe in `ns`")
 			flags.IntVar(&p.hosts, "hosts", 1, "spread the ranks over so many fake hosts")
 			flags.Int64Var(&p.skew, "skew", 0, "how far the virtual clock that tools see is ahead of the host before, in `ns`")

@@ -155,12 +155,51 @@ func (w *World) arrive(b *mailbox, m *message) {
 
 // deliver matches a message with a receive: when both are known.
 func (w *World) deliver(m *message, r *request) {
-	at := max(m.arrival, r.posted)
-	if m.sender != nil {
-		start := max(m.sent, r.posted)
-		at = max(at, start+w.cfg.Latency+w.cfg.Transfer(uint64(len(m.data))))
-		w.complete(m.sender, at)
+	if m.sender == nil {
+		w.received(m, r, max(m.arrival, r.posted))
+		return
 	}
+	t := transfer{m, r}
+	switch {
+	case !w.cfg.Weak:
+		t.from(w, max(m.sent, r.posted))
+	case w.inside(m.source) && w.inside(r.rank):
+		t.from(w, w.now)
+	default:
+		r.cancel = nil
+		w.unmoved = append(w.unmoved, t)
+	}
+}
+
+// transfer is a rendezvous of which both halves are known.
+type transfer struct {
+	m *message
+	r *request
+}
+
+func (t transfer) from(w *World, start uint64) {
+	at := max(t.m.arrival, start+w.cfg.Latency+w.cfg.Transfer(uint64(len(t.m.data))))
+	w.complete(t.m.sender, at)
+	w.received(t.m, t.r, at)
+}
+
+// inside tells whether a rank is in a call.
+func (w *World) inside(rank int) bool {
+	return slices.ContainsFunc(w.ranks[rank].calls, func(c *call) bool { return !w.cfg.Virtual || c.Time <= w.now })
+}
+
+// move lets transfers go on that have waited for a rank, which now makes a call.
+func (w *World) move(rank int) {
+	w.unmoved = slices.DeleteFunc(w.unmoved, func(t transfer) bool {
+		ready := (t.m.source == rank || t.r.rank == rank) && w.inside(t.m.source) && w.inside(t.r.rank)
+		if ready {
+			t.from(w, w.now)
+		}
+		return ready
+	})
+}
+
+func (w *World) received(m *message, r *request, at uint64) {
 	r.result = Result{
 		Source: m.source, Tag: m.tag,
 		Bytes: uint64(len(m.data)), Chunks: [][]byte{m.data},

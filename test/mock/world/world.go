@@ -26,6 +26,7 @@ type Config struct {
 	Bandwidth uint64 // bytes per µs; 0 is infinite
 	Eager     int    // largest standard send that does not wait for its receive
 	Tick      uint64 // what every test and non-blocking probe costs
+	Weak      bool   // a rendezvous goes on only while both ranks are in a call (weak progress)
 }
 
 // Transfer is G(b), the time that b bytes need beyond the latency.
@@ -121,6 +122,7 @@ type World struct {
 	boxes    map[boxKey]*mailbox
 	requests map[uint64]*request
 	held     map[uint64]*message
+	unmoved  []transfer
 	gangs    map[gangKey][]*gang
 	lastID   uint64
 	nextBase uint64
@@ -162,7 +164,10 @@ func (w *World) Submit(rank int, c Call) ([]Reply, error) {
 	p := &call{Call: c, rank: rank}
 	r.running = false
 	r.calls = append(r.calls, p)
-	w.at(c.Time, classCall, rank, func() error { return c.Op.begin(w, p) })
+	w.at(c.Time, classCall, rank, func() error {
+		w.move(rank)
+		return c.Op.begin(w, p)
+	})
 	return w.run()
 }
 

@@ -13,7 +13,10 @@ import (
 // "-" for a test that failed and "x" for a cancelled receive.
 
 // Costs are chosen so that no two add up alike: G(b) = b/10.
-var machine = Config{Virtual: true, Latency: 1000, Bandwidth: 10000, Eager: 4096, Tick: 100}
+var (
+	machine = Config{Virtual: true, Latency: 1000, Bandwidth: 10000, Eager: 4096, Tick: 100}
+	weak    = Config{Virtual: true, Latency: 1000, Bandwidth: 10000, Eager: 4096, Tick: 100, Weak: true}
+)
 
 type step struct {
 	compute uint64
@@ -291,6 +294,24 @@ func TestVirtualTime(t *testing.T) {
 				{compute(1500), post(recv(0)), compute(9000), wait(All, 0)},
 			},
 			want: []string{"3500", "1500 10500@0<0"},
+		},
+		{
+			name: "with weak progress a rendezvous waits for who computes",
+			cfg:  &weak,
+			programs: [][]step{
+				{post(send(1, 10000)), compute(9000), wait(All, 0)},
+				{do(recv(0))},
+			},
+			want: []string{"0 11000@0", "11000<0"},
+		},
+		{
+			name: "which may be the receiver",
+			cfg:  &weak,
+			programs: [][]step{
+				{do(send(1, 10000))},
+				{post(recv(0)), compute(9000), wait(All, 0)},
+			},
+			want: []string{"11000", "0 11000@0<0"},
 		},
 		{
 			name: "synchronous sends wait at any size",
