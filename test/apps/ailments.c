@@ -9,6 +9,7 @@
  *   tiny         neighbours exchange single numbers instead of rows
  *   polling      ranks ask with MPI_Iprobe until a late message comes
  *   asking       none: ranks look for a message between pieces of work, and most often there is none
+ *   progress     ranks wait for messages, begun on both sides, that move only when the other one calls MPI again
  *   mpi          much time in many kinds of calls, no single cause
  */
 #include "work.h"
@@ -104,6 +105,23 @@ static void polling(void)
     }
 }
 
+/* One of two begins an exchange and works for long, the next time the other one. */
+static void progress(void)
+{
+    static int turn;
+    int other = rank ^ 1;
+    MPI_Request r[2];
+    turn = !turn;
+    if (other == ranks) {
+        update(10 * MS);
+        return;
+    }
+    MPI_Irecv(halo[0], WIDTH, MPI_DOUBLE, other, 7, MPI_COMM_WORLD, &r[0]);
+    MPI_Isend(row[0], WIDTH, MPI_DOUBLE, other, 7, MPI_COMM_WORLD, &r[1]);
+    update(rank % 2 == turn ? 10 * MS : 2 * MS);
+    MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+}
+
 static void asking(void)
 {
     int right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks, flag;
@@ -134,7 +152,8 @@ static const struct {
     void (*step)(void);
 } ailments[] = {
     {"healthy", healthy}, {"slow-rank", slow_rank}, {"collective", collective},
-    {"tiny", tiny},       {"polling", polling},     {"asking", asking}, {"mpi", mpi},
+    {"tiny", tiny},       {"polling", polling},     {"asking", asking}, {"progress", progress},
+    {"mpi", mpi},
 };
 
 int main(int argc, char **argv)

@@ -52,6 +52,9 @@ var ailments = []ailment{
 		ranks: []int{0, 1, 2, 3}, where: `^MPI_Iprobe .* in polling `, crowded: true},
 	// Work in pieces of 5 µs, with a vain probe after each: time that is not waited.
 	{name: "asking", steps: 5},
+	// Of each two, one waits 8 ms for the other, the next time the other way round.
+	{name: "progress", steps: 20, options: []string{"--weak"}, id: "late-progress", lost: 2 * 8000, share: 0.3998,
+		ranks: []int{0, 1, 2, 3}, where: `^MPI_Waitall .* in progress `},
 	// Four transfers of 1 MiB per step on each rank, but the root of the broadcast waits for one of them, which is its own
 	// part of none; in the end a barrier and MPI_Finalize.
 	// How a library's time divides among them is its own affair.
