@@ -18,26 +18,27 @@ import (
 // mostMovedAlone is for how many of those that end later one may end before.
 const mostMovedAlone = 10
 
-// comeback is when a rank that had computed called MPI again, at the latest to complete a message.
+// comeback is when a rank called MPI again after it had computed for longest, between the beginning of a message and its completion.
 type comeback struct {
-	call      uint32 // 0: it did not compute after it had begun the message
+	call      uint32 // 0: it did not compute meanwhile
 	idle, end int64  // it computed from then to then
 	path      callgraph.ID
 }
 
-// longestRow is how many calls that come one upon the other are looked at.
-const longestRow = 64
+// mostLooked is at how many calls before that which completes a message is looked.
+const mostLooked = 64
 
-func (r *Rank) back(m *Message) comeback {
+func (r *Rank) back(m *Message) (b comeback) {
 	if m.Done == NotDone || m.Buffered || m.Done <= m.At || int(m.Done) >= r.Main {
-		return comeback{}
+		return b
 	}
-	for k := m.Done; k > m.At && m.Done-k < longestRow; k-- {
-		if idle, end := r.Calls[k-1].End, r.Calls[k].Start; end-idle > record.LoopNs {
-			return comeback{k, idle, end, r.Paths[r.Calls[k].Path]}
+	longest := int64(record.LoopNs)
+	for k := m.Done; k > m.At && m.Done-k < mostLooked; k-- {
+		if idle, end := r.Calls[k-1].End, r.Calls[k].Start; end-idle > longest {
+			b, longest = comeback{k, idle, end, r.Paths[r.Calls[k].Path]}, end-idle
 		}
 	}
-	return comeback{}
+	return b
 }
 
 func (b comeback) encode(o *out, at uint32, start int64) {

@@ -67,6 +67,19 @@ func TestLateProgress(t *testing.T) {
 	}
 }
 
+// All that has been begun goes on when the rank comes back from where it computes for longest, not when it asks for each.
+func TestComeback(t *testing.T) {
+	r := &Rank{Paths: []callgraph.ID{3, 4}, Main: 4, Calls: []Call{
+		{Start: 0, End: 10 * us}, {Start: 5000 * us, End: 5001 * us, Path: 1}, {Start: 5030 * us, End: 5031 * us}, {Start: 5100 * us, End: 5200 * us}}}
+	assert.Equal(t, comeback{1, 10 * us, 5000 * us, 4}, r.back(&Message{At: 0, Done: 2}))
+	assert.Equal(t, comeback{2, 5001 * us, 5030 * us, 3}, r.back(&Message{At: 1, Done: 2}))
+	for _, m := range []Message{{At: 0, Done: NotDone}, {At: 2, Done: 2}, {At: 0, Done: 2, Buffered: true}} {
+		assert.Zero(t, r.back(&m))
+	}
+	r.Main = 2
+	assert.Zero(t, r.back(&Message{At: 0, Done: 2}), "of other threads it is not known")
+}
+
 func TestComebackOnTheWire(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := comeback{rapid.Uint32Range(0, 1000).Draw(t, "call"), rapid.Int64Range(-1e9, 1e9).Draw(t, "idle"), 0, 77}
