@@ -280,10 +280,11 @@ func Totals() []string { return slices.Sorted(maps.Keys(totals)) }
 // the wall time without waiting for a core, and in a model that runs interleaved with others, without working for
 // those. in_mpi is mpi with such waiting: others may be waited for meanwhile; and so in polled, which is from when ranks begin
 // to test or probe until they find something, in MPI and between its calls. as_with_cores is 1 where cores were short,
-// and all times are those of a replay with a core for each rank; otherwise 0.
+// and all times are those of a replay with a core for each rank; otherwise 0. waits is 1 where it is known who waited for whom, else 0.
 var totals = map[string]Dimension{
 	"core": seconds, "wall": seconds, "span": seconds, "useful": seconds, "mpi": seconds, "in_mpi": seconds, "polled": seconds, "missed": seconds, "ranks": plain, "hosts": plain,
 	"load_balance": plain, "core_availability": plain, "as_with_cores": plain, "messages": plain,
+	"waits": plain,
 }
 
 // Classes of time, which select a part of a component.
