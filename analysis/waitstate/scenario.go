@@ -327,38 +327,75 @@ func (x *player) balance(c *Change) {
 	}
 }
 
-// share has all ranks do a part of what one does.
+// share has all ranks do a part of what one does, each time so much that all who then compute less are done with it at once.
 func (x *player) share(c *Change, ranks [][]uint32) {
 	one := slices.IndexFunc(ranks, func(calls []uint32) bool { return len(calls) > 0 })
-	var others []int
+	var others []other
 	for rank := range x.lanes {
 		if rank != one && c.holds(rank) {
-			others = append(others, rank)
+			others = append(others, other{rank: rank, left: x.p.Lanes[rank].Begin})
 		}
-	}
-	next := make([]int, len(others)) // call that a rank has not left
-	left := make([]int64, len(others))
-	for i, rank := range others {
-		left[i] = x.p.Lanes[rank].Begin
 	}
 	l, t, at := &x.p.Lanes[one], x.p.Lanes[one].Begin, 0
 	for _, k := range ranks[one] {
 		for ; at < int(k); at++ {
 			t += l.Calls[at].Gap + l.Calls[at].Took
 		}
-		part := int64(math.Round(x.portion(c, one, k) / float64(len(others)+1)))
-		x.lanes[one].gaps[k] -= part * int64(len(others))
-		for i, rank := range others {
-			theirs := x.p.Lanes[rank].Calls
-			for ; next[i] < len(theirs); next[i]++ {
-				call := &theirs[next[i]]
-				if left[i]+call.Gap+call.Took > t {
-					break
-				}
-				left[i] += call.Gap + call.Took
-			}
-			x.lanes[rank].gaps[next[i]] += part // the last gap is behind the calls
+		part := int64(math.Round(x.portion(c, one, k)))
+		for i := range others {
+			others[i].look(x.p.Lanes[others[i].rank].Calls, t, t+l.Calls[k].Gap)
 		}
+		each := level(part, others)
+		x.lanes[one].gaps[k] -= part
+		for _, o := range others {
+			if more := each - o.busy; more > 0 {
+				x.lanes[o.rank].gaps[o.next] += more // the last gap is behind the calls
+				part -= more
+			}
+		}
+		x.lanes[one].gaps[k] += part
+	}
+}
+
+// other is a rank beside the one that does something alone.
+type other struct {
+	rank int
+	next int   // call that it has not left when that begins
+	left int64 // it left the one before
+	busy int64 // it computes meanwhile
+}
+
+// look finds what the rank does from a time to another; times rise.
+func (o *other) look(calls []Act, from, to int64) {
+	for ; o.next < len(calls); o.next++ {
+		end := o.left + calls[o.next].Gap + calls[o.next].Took
+		if end > from {
+			break
+		}
+		o.left = end
+	}
+	o.busy = 0
+	left := o.left
+	for k := o.next; k < len(calls) && left < to; k++ {
+		entered := left + calls[k].Gap
+		o.busy += max(0, min(entered, to)-max(left, from))
+		left = entered + calls[k].Took
+	}
+}
+
+// level is what all do who do no more, if they share what one does.
+func level(part int64, others []other) int64 {
+	for each := part; ; {
+		sum, n := part, int64(1)
+		for _, o := range others {
+			if o.busy < each {
+				sum, n = sum+o.busy, n+1
+			}
+		}
+		if sum/n == each {
+			return each
+		}
+		each = sum / n
 	}
 }
 

@@ -126,6 +126,14 @@ func TestBalanceOfWhatOneRankDoes(t *testing.T) {
 	was := length()
 	assert.Equal(t, was-2*60, length(6), "90 by one are 30 by each of three")
 	assert.Equal(t, was, length(4), "that all do")
+	// Rank 0 computes for 40 of the 90 elsewhere: two do 65 each.
+	w = newWorld(2, []Comm{{ID: 7, Members: []record.Run{{Stride: 1, Count: 2}}, Size: 2}})
+	w.compute(1, 90, 6)
+	w.compute(0, 40, 8)
+	w.collective(0, AllToAll, 0)
+	w.finish()
+	busy := replayAll(t, w.ranks).Program
+	assert.Equal(t, busy.Under(nil).Length-25, busy.Under(Scenario{{Kind: Balance, Paths: map[callgraph.ID]float64{6: 1}}}).Length)
 	assert.True(t, p.Alone(map[callgraph.ID]float64{6: 1}))
 	assert.False(t, p.Alone(map[callgraph.ID]float64{4: 1}))
 }
