@@ -119,9 +119,9 @@ func (d *diagnose) diagnose(path string) (*run.Run, *diagnosis.Result, error) {
 	if r.Replay, err = run.ReadReplay(path); err != nil {
 		return nil, nil, err
 	}
-	r.Findings = result.Findings
+	r.Findings, r.MayBe = result.Findings, result.MayBe
 	whatif.Gains(r)
-	result.Findings = r.Findings
+	result.Findings, result.MayBe = r.Findings, r.MayBe
 	return r, result, nil
 }
 
