@@ -145,11 +145,7 @@ func (w *writer) mayBe(findings []run.Finding) {
 		if i == mostMayBe {
 			break
 		}
-		low, high := words.Percent(f.Low), words.Percent(f.Share)
-		if f.Gain != nil && f.Gain.High >= f.Low {
-			low, high = "saves "+words.Percent(f.Gain.Low), words.Percent(f.Gain.High)
-		}
-		w.block("May be: ", "        ", fmt.Sprintf("%s (%s to %s).", f.Title, low, high))
+		w.block("May be: ", "        ", fmt.Sprintf("%s (%s).", f.Title, f.Doubt()))
 	}
 }
 

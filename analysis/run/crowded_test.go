@@ -47,3 +47,12 @@ func TestRowsOfTestsAreNotHidden(t *testing.T) {
 	test.Polled = 300
 	assert.Empty(t, conditions(r))
 }
+
+func TestDoubt(t *testing.T) {
+	f := &Finding{Low: 0.02, Share: 0.08}
+	assert.Equal(t, "2 % to 8 %", f.Doubt())
+	f.Gain = &Gain{High: 0.03}
+	assert.Equal(t, "saves 0 % to 3 %", f.Doubt())
+	f.Gain = &Gain{}
+	assert.Equal(t, "2 % to 8 %", f.Doubt(), "it saves nothing, which is no range")
+}

@@ -27,3 +27,12 @@ func (g *Gain) Text() string {
 	}
 	return text + ", " + words.Duration(g.Seconds)
 }
+
+// Doubt says of what may be a finding, for people, what it may be: "5 % to 8 %", of what it costs or, where that is sure, of what
+// its remedy saves.
+func (f *Finding) Doubt() string {
+	if g := f.Gain; g != nil && g.High >= f.Low {
+		return "saves " + words.Percent(g.Low) + " to " + words.Percent(g.High)
+	}
+	return words.Percent(f.Low) + " to " + words.Percent(f.Share)
+}

@@ -2,6 +2,7 @@ package waitstate
 
 import (
 	"math/bits"
+	"slices"
 
 	"marple/analysis/callgraph"
 	"marple/analysis/record"
@@ -61,70 +62,78 @@ func decodeComeback(i *in, at uint32, start int64) (b comeback) {
 	return b
 }
 
-// moving is what is seen of messages with one partner in one direction: what this rank waited for, and the other one.
-type moving struct {
-	sizes [2][65]struct {
-		alone, bound  int
-		waited, after int64 // of those bound: until the other rank came back, and from then on
-	}
-	stalls []stall
+// kin are messages that are moved alike: with one partner, in one direction, of about one size; and who waits for them.
+type kin struct {
+	partner  int32
+	send     bool
+	theyWait bool
+	digits   uint8 // of the size, binary ones
 }
 
-// stall is a wait for a rank that computed.
+// seen is what waits for messages of a kin show.
+type seen struct {
+	alone, bound  int   // they ended before the other rank came back from computing, and after that
+	waited, after int64 // of those bound: until then, and from then on
+}
+
+// stall is what may be a wait for a rank that computed.
 type stall struct {
-	m      *Message
-	theirs uint32 // the other rank's call: in which it came back, or waited
-	path   callgraph.ID
-	end    int64  // it came back
-	mine   uint32 // this rank's call likewise
-	who    uint8
+	kin
+	m          *Message
+	mine       uint32 // this rank's call: that waits, or in which it came back
+	theirs     uint32 // the other rank's likewise
+	path       callgraph.ID
+	start, end int64 // of the wait, while that rank computed, and as a whole
+	back       int64 // it came back
 }
 
-const (
-	iWait uint8 = iota
-	theyWait
-)
-
-// look looks at both halves of a message.
-func (v *moving) look(r *Rank, m *Message, h *half) {
+// look looks at both halves of a message, this rank's and that of a partner.
+func (x *replay) look(p int32, send bool, m *Message, h *half) {
 	if m.Done == NotDone || h.done == NotDone {
 		return
 	}
-	d := &r.Calls[m.Done]
-	if v.bound(iWait, m.Bytes, d.Start, d.End, &h.back) {
-		v.stalls = append(v.stalls, stall{m, h.back.call, h.back.path, h.back.end, m.Done, iWait})
+	d, b := &x.r.Calls[m.Done], x.r.back(m)
+	k := kin{p, send, false, uint8(bits.Len64(m.Bytes))}
+	x.stalled(stall{k, m, m.Done, h.back.call, h.back.path, max(d.Start, h.back.idle), d.End, h.back.end}, h.back.call)
+	k.theyWait = true
+	x.stalled(stall{k, m, b.call, h.done, 0, max(h.from, b.idle), h.to, b.end}, b.call)
+}
+
+func (x *replay) stalled(s stall, back uint32) {
+	if back == 0 || s.start >= s.back || s.end <= s.start {
+		return
 	}
-	if b := r.back(m); v.bound(theyWait, m.Bytes, h.from, h.to, &b) {
-		v.stalls = append(v.stalls, stall{m, h.done, 0, b.end, b.call, theyWait})
+	if x.moves[s.kin] == nil {
+		x.moves[s.kin] = &seen{}
+	}
+	if s.end < s.back {
+		x.moves[s.kin].alone++
+	} else {
+		x.stalls = append(x.stalls, s)
 	}
 }
 
-// bound tells whether a call that waits may have waited for a rank that computed, and counts it.
-func (v *moving) bound(who uint8, bytes uint64, start, end int64, b *comeback) bool {
-	start = max(start, b.idle)
-	if b.call == 0 || start >= b.end || end <= start {
+// progress offers the waits for messages that are not moved while a rank computes, when all others are known: what waited
+// longer for another reason shows nothing.
+func (x *replay) progress() {
+	x.stalls = slices.DeleteFunc(x.stalls, func(s stall) bool {
+		if at := x.found[s.m.Done]; !s.theyWait && at > 0 && x.needs[at-1].until > s.back {
+			return true
+		}
+		all := x.moves[s.kin]
+		all.bound++
+		all.waited, all.after = all.waited+s.back-s.start, all.after+s.end-s.back
 		return false
-	}
-	x := &v.sizes[who][bits.Len64(bytes)]
-	if end < b.end {
-		x.alone++
-		return false
-	}
-	x.bound++
-	x.waited, x.after = x.waited+b.end-start, x.after+end-b.end
-	return true
-}
-
-// conclude offers the waits of sizes that are not moved while a rank computes.
-func (v *moving) conclude(x *replay, p int32) {
-	for _, s := range v.stalls {
-		if seen := &v.sizes[s.who][bits.Len64(s.m.Bytes)]; seen.alone*mostMovedAlone > seen.bound || seen.after > seen.waited {
+	})
+	for _, s := range x.stalls {
+		if all := x.moves[s.kin]; all.alone*mostMovedAlone > all.bound || all.after > all.waited {
 			continue
 		}
-		x.inStep(p, s.mine, s.theirs)
-		if s.who == iWait {
-			x.offer(s.m.Done, LateProgress, s.end, p, s.theirs, s.path)
-			x.depend(s.m.Done, p, s.theirs, true, s.m.Bytes, LateProgress)
+		x.inStep(s.partner, s.mine, s.theirs)
+		if !s.theyWait {
+			x.offer(s.m.Done, LateProgress, s.back, s.partner, s.theirs, s.path)
+			x.depend(s.m.Done, s.partner, s.theirs, true, s.m.Bytes, LateProgress)
 		}
 	}
+	x.stalls, x.moves = nil, nil
 }

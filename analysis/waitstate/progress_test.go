@@ -67,6 +67,33 @@ func TestLateProgress(t *testing.T) {
 	}
 }
 
+// Rank 0 waits for two at once. What comes late from rank 2 is not what rank 1 does meanwhile, and its message came by itself.
+func TestNoLateProgressOfOthers(t *testing.T) {
+	w := newWorld(3, []Comm{{ID: 7, Members: []record.Run{{Stride: 1, Count: 3}}, Size: 3}})
+	for k := range 10 {
+		for from := 1; from < 3; from++ {
+			w.post(from, 0, 0)
+		}
+		w.send(1, 0, 0, false, false)
+		w.compute(1, 150*us, 5)
+		w.compute(2, 200*us, 6)
+		w.send(2, 0, 0, false, false)
+		wait := w.enter(0, 3)
+		for from := 1; from < 3; from++ {
+			w.finishReceive(stream{from, 0, 0}, k, wait)
+			w.ranks[from].Sends[k].Done = w.enter(from, 3)
+		}
+		w.collective(0, AllToAll, 0)
+	}
+	w.finish()
+	table := replayAll(t, w.ranks)
+	assert.Zero(t, ns(table, LateProgress))
+	assert.Positive(t, ns(table, LateSender))
+	for _, n := range table.Program.Lanes[0].Needs {
+		assert.NotEqual(t, LateProgress, n.Pattern)
+	}
+}
+
 // All that has been begun goes on when the rank comes back from where it computes for longest, not when it asks for each.
 func TestComeback(t *testing.T) {
 	r := &Rank{Paths: []callgraph.ID{3, 4}, Main: 4, Calls: []Call{

@@ -38,7 +38,7 @@ func (x *replay) withCores(p *Program) (*Cored, error) {
 }
 
 func newReplay(r *Rank, t Transport) *replay {
-	return &replay{r: r, t: t, rank: int32(t.Rank()), found: make([]uint32, len(r.Calls)), steps: map[int32][]step{}, together: map[uint64]*common{}}
+	return &replay{r: r, t: t, rank: int32(t.Rank()), found: make([]uint32, len(r.Calls)), steps: map[int32][]step{}, together: map[uint64]*common{}, moves: map[kin]*seen{}}
 }
 
 func replayed(r *Rank, t Transport, within limits) (*replay, Table, error) {
@@ -116,6 +116,8 @@ type replay struct {
 	looked  uint64 // see Table
 	span    uint64
 	asked   []asked // receives that were matched
+	moves   map[kin]*seen
+	stalls  []stall
 	// rendezvous are sends of the rank that are known to wait for their receives.
 	rendezvous []int32
 	partners   []int32            // ranks that messages went to or came from
@@ -333,6 +335,7 @@ func (x *replay) messages() error {
 		}
 		x.pair(p, mine, theirSends, theirReceives)
 	}
+	x.progress()
 	x.wrongOrder()
 	return nil
 }
@@ -459,11 +462,6 @@ func decode(i *in) map[envelope][]half {
 // match brings the halves of messages with one partner together.
 func (x *replay) pair(p int32, mine [2][]int32, theirSends, theirReceives map[envelope][]half) {
 	r := x.r
-	var sent, received moving
-	defer func() {
-		sent.conclude(x, p)
-		received.conclude(x, p)
-	}()
 	keys, own := streams(r.Sends, mine[0])
 	for _, e := range keys {
 		pairs, alone := x.pairs(r.Sends, own[e], theirReceives[e])
@@ -474,7 +472,7 @@ func (x *replay) pair(p int32, mine [2][]int32, theirSends, theirReceives map[en
 		}
 		for _, pair := range pairs {
 			m, h := &r.Sends[pair.mine], pair.half
-			sent.look(r, m, h)
+			x.look(p, true, m, h)
 			start := r.Calls[m.At].Start
 			if h.done != NotDone && start > h.from && start <= h.to {
 				x.inStep(p, m.At, h.done) // it waited for this send
@@ -509,7 +507,7 @@ func (x *replay) pair(p int32, mine [2][]int32, theirSends, theirReceives map[en
 		}
 		for _, pair := range pairs {
 			m, h := &r.Receives[pair.mine], pair.half
-			received.look(r, m, h)
+			x.look(p, false, m, h)
 			x.late(m, h, p)
 			x.depend(m.Done, p, h.at, h.main, m.Bytes, LateSender)
 			start := r.Calls[m.At].Start
