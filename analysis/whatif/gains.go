@@ -84,6 +84,9 @@ func replayed(r *run.Run) {
 		r.MayBe = append(r.MayBe, f)
 		return true
 	})
+	if r.Loss != nil {
+		r.Loss = run.Account(r)
+	}
 	slices.SortStableFunc(r.Findings, func(a, b run.Finding) int { return cmp.Compare(weight(&b), weight(&a)) })
 	var all waitstate.Scenario
 	n, atMost := 0, false

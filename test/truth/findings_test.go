@@ -94,6 +94,9 @@ func TestJudgeFindings(t *testing.T) {
 	harness.Each(t, func(t *testing.T, mpi *harness.Library) {
 		program := mpi.Compile(t, "ailments")
 		for _, a := range ailments {
+			if mpi == harness.Mock && a.id == "late-progress" {
+				continue // which moves messages by itself in real time
+			}
 			t.Run(a.name, func(t *testing.T) {
 				harness.Judge(t, func(t testing.TB) { a.judge(t, mpi, ranks, program) })
 			})
@@ -129,8 +132,11 @@ func (a ailment) judge(t testing.TB, mpi *harness.Library, ranks int, program st
 		assert.Equal(t, a.id, f.ID)
 		assert.Regexp(t, a.where, f.Where)
 	}
-	if a.ranks != nil {
+	switch len(a.ranks) {
+	case 1:
 		assert.Equal(t, []int{ranks - 1}, f.Ranks)
+	case ranksOfAilments:
+		assert.Len(t, f.Ranks, ranks)
 	}
 }
 
