@@ -314,6 +314,7 @@ func TestCSV(t *testing.T) {
 	for _, row := range rows[1:] {
 		x, err := strconv.ParseFloat(row[7], 64)
 		require.NoError(t, err)
+		require.Equal(t, plain(r.TimeBase()), row[9])
 		sum += x
 		for _, cell := range row {
 			require.NotContains(t, "=+-@", cell[:min(1, len(cell))]+"#", cell)
@@ -331,7 +332,11 @@ func TestExtraP(t *testing.T) {
 	}
 	require.NoError(t, ExtraPText(&b, runs))
 	text := b.String()
-	assert.True(t, strings.HasPrefix(text, "PARAMETER ranks\nPARAMETER n\nPOINTS (2 10) (4 10) (4 20)\n"), text[:80])
+	comments := ""
+	for _, r := range runs {
+		comments += "# " + r.TimeBase() + "\n"
+	}
+	assert.True(t, strings.HasPrefix(text, comments+"PARAMETER ranks\nPARAMETER n\nPOINTS (2 10) (4 10) (4 20)\n"), text[:len(comments)+60])
 	assert.Contains(t, text, "\nMETRIC time\nREGION main program->main->a\nDATA 0.0105000005 0.0125000005\nDATA 0\nDATA 0.0215000015\n")
 	assert.Contains(t, text, "\nMETRIC visits\nREGION main program->main->b\nDATA 0 0\nDATA 1\nDATA 0\n")
 	b.Reset()
@@ -364,7 +369,7 @@ func TestNames(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, []string{plain(name), "'" + plain(name)}, rows[1][1])
 		for _, line := range strings.Split(strings.TrimSpace(string(all["extrap.txt"])), "\n") {
-			require.Regexp(t, `^((PARAMETER \w+|POINTS( \([0-9.e+ -]+\))+|METRIC (time|visits)|REGION main program.*|DATA( [0-9.e+-]+)+))?$`, line)
+			require.Regexp(t, `^((# elapsed time of each rank, .*|PARAMETER \w+|POINTS( \([0-9.e+ -]+\))+|METRIC (time|visits)|REGION main program.*|DATA( [0-9.e+-]+)+))?$`, line)
 		}
 		for _, line := range bytes.Split(bytes.TrimSpace(all["extrap.jsonl"]), []byte("\n")) {
 			require.True(t, json.Valid(line))

@@ -113,13 +113,17 @@ func word(s string) string {
 	}, s)
 }
 
-// ExtraPText writes Extra-P's text format. A call path that a run did not have took no time there.
+// ExtraPText writes Extra-P's text format. A call path that a run did not have took no time there. What the times of each run are is
+// a comment.
 func ExtraPText(w io.Writer, runs []*run.Run) error {
 	e, err := newExperiment(runs)
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriter(w)
+	for _, r := range runs {
+		fmt.Fprintf(out, "# %s\n", plain(r.TimeBase()))
+	}
 	for _, p := range e.parameters {
 		fmt.Fprintf(out, "PARAMETER %s\n", word(p))
 	}

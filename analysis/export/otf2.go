@@ -315,6 +315,8 @@ func (o *otf2) text(s string) int64 {
 }
 
 func (o *otf2) definitions() error {
+	about := plain(o.r.TimeBase())
+	fmt.Fprintf(o.w, "d %d:%s\n", len(about), about)
 	o.line('t', 1e9, 0, o.end+1, o.r.Started.UnixNano())
 	o.text("") // number 0: no text
 	machine, node := o.text("machine"), o.text("node")

@@ -11,17 +11,18 @@ import (
 )
 
 // CSV writes a row per call path and rank that spent time there. A name that a spreadsheet would take for a formula
-// begins with an apostrophe.
+// begins with an apostrophe. What the times are is a column: not all readers know comments.
 func CSV(w io.Writer, r *run.Run) error {
 	roots, err := frames(r)
 	if err != nil {
 		return err
 	}
 	out := csv.NewWriter(w)
-	row := []string{"path", "name", "kind", "called_at_file", "called_at_line", "rank", "calls", "exclusive_s", "inclusive_s"}
+	row := []string{"path", "name", "kind", "called_at_file", "called_at_line", "rank", "calls", "exclusive_s", "inclusive_s", "time_base"}
 	if err := out.Write(row); err != nil {
 		return err
 	}
+	base := plain(r.TimeBase())
 	var list []*frame
 	var paths []string
 	walk(roots, func(f *frame) {
@@ -42,7 +43,7 @@ func CSV(w io.Writer, r *run.Run) error {
 				line = fmt.Sprint(f.line)
 			}
 			row = append(row[:0], text(paths[i]), text(f.name), f.kind, text(f.file), line, fmt.Sprint(b.Rank), fmt.Sprint(v.calls),
-				decimal(v.exclusive), decimal(v.inclusive))
+				decimal(v.exclusive), decimal(v.inclusive), base)
 			if err := out.Write(row); err != nil {
 				return err
 			}

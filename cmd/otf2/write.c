@@ -14,6 +14,7 @@
  *   C time                                    a collective operation begins
  *   D time operation comm root sent received  and ends
  *
+ *   d text                                    the archive's description
  *   t ticks-per-second start length realtime-ns
  *   s id text                                 the texts that all others refer to
  *   n id name class parent                    machine or host; parent 4294967295 for none
@@ -140,6 +141,13 @@ static void group(OTF2_GlobalDefWriter *w)
     free(members);
 }
 
+static void describe(OTF2_Archive *archive)
+{
+    char *s = text();
+    check(OTF2_Archive_SetDescription(archive, s));
+    free(s);
+}
+
 static void definition(OTF2_GlobalDefWriter *w, int kind)
 {
     if (kind == 'p') {
@@ -209,6 +217,7 @@ int main(int argc, char **argv)
             events = open_events(archive);
             break;
         case 'E': case 'L': case 'S': case 'R': case 'C': case 'D': case 'I': case 'Q': case 'J': case 'P': case 'X': event(events, kind); break;
+        case 'd': describe(archive); break;
         default:
             if (global == NULL) {
                 close_events(archive, events);

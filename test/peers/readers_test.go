@@ -91,6 +91,7 @@ for name, experiment in ("lines", read_jsonlines_file("extrap-jsonl")), ("text",
     for (path, metric), points in experiment.measurements.items():
         assert len(points) == 2, (path, metric, "must be known at each point")
         assert metric == Metric("time") or any(m.mean for m in points), (path, "visits 0")
+assert sum(line.startswith("# elapsed time of each rank") for line in open("extrap.txt")) == 2
 passed("Extra-P")
 
 import otf2
@@ -101,6 +102,7 @@ with otf2.reader.open("otf2/traces.otf2") as trace:
         sent += isinstance(event, (otf2.events.MpiSend, otf2.events.MpiIsend))
     assert "MPI_COMM_WORLD" in [c.name for c in trace.definitions.comms]
     assert entered == calls and sent == sum(b["messages_sent"] for b in data["per_rank"]), (entered, calls, sent)
+assert "elapsed time of each rank" in subprocess.run(["otf2-print", "-I", "otf2/traces.otf2"], stdout=subprocess.PIPE, text=True, check=True).stdout
 passed("python-otf2")
 
 timeline = json.load(open("run.trace.json"))
@@ -130,5 +132,6 @@ passed("the trace event format")
 import pandas
 table = pandas.read_csv("run.csv")
 near("pandas", table["exclusive_s"].sum(), total)
+assert set(table["time_base"].str.startswith("elapsed time of each rank")) == {True}
 passed("pandas")
 `
