@@ -499,7 +499,11 @@ uint32_t mrl_counters_told(_Atomic uint32_t *place, const char *const *names, ui
         return known;
     uint32_t first = (uint32_t)h->counter_count;
     if (atomic_load(place) > MRL_COUNTERS) {
-        for (uint32_t i = 0; i < n && first + n <= MRL_COUNTERS; i++) {
+        for (uint32_t i = 0; i < n; i++) {
+            if (first + n > MRL_COUNTERS) {
+                refuse(names[i], "one too many");
+                continue;
+            }
             h->counters[first + i] = mrl_string(names[i], 255);
             h->counter_sources[first + i] = MRL_HOST;
             h->counter_count = first + i + 1;

@@ -257,6 +257,16 @@ static void begin_call(struct mrl_thread *t, struct told *told, enum mrl_functio
     t->inside = IN_TAU;
 }
 
+static uint64_t write_count(struct mrl_thread *t, uint32_t path, uint32_t counter, uint64_t value, uint64_t at)
+{
+    mrl_make_room(t, at);
+    uint64_t *word = mrl_slot(t, at)->words;
+    word[0] = value;
+    word[1] = word[2] = MRL_NOT_COUNTED;
+    word[3] = MRL_WORD(path, counter, MRL_COUNTS, 0);
+    return at + 1;
+}
+
 /*
  * How long the rank has waited for the others, in an operation of whose communicator the members are not known: of others
  * the records tell who came last.
@@ -265,14 +275,60 @@ static uint64_t write_waited(struct mrl_thread *t, const struct told *told, uint
 {
     static _Atomic uint32_t place = MRL_COUNTERS_UNTOLD;
     uint32_t k = mrl_counters_told(&place, (const char *const[]){MRL_WAITED}, 1);
-    if (k >= MRL_COUNTERS)
-        return at;
-    mrl_make_room(t, at);
-    uint64_t *word = mrl_slot(t, at)->words;
-    word[0] = mrl_ticks_to_ns(told->waited);
-    word[1] = word[2] = MRL_NOT_COUNTED;
-    word[3] = MRL_WORD(path, k, MRL_COUNTS, 0);
-    return at + 1;
+    return k < MRL_COUNTERS ? write_count(t, path, k, mrl_ticks_to_ns(told->waited), at) : at;
+}
+
+/* What TAU_METRICS names beside the time, as far as there is room for it. */
+static bool tells_metrics;
+static _Atomic uint32_t metrics; /* of them */
+static struct {
+    uint32_t counter;
+    uint8_t metric; /* TAU's number of it */
+} metric[MRL_COUNTERS];
+
+static bool counted_already(const char *name)
+{
+    for (uint32_t k = 0; k < mrl.header->counter_count; k++)
+        if (!strcmp(mrl_text(mrl.header->counters[k]), name))
+            return true;
+    return false;
+}
+
+/* Once, as soon as the measurement has begun. Whose memory the names are TAU does not say; they are few. */
+static void choose_metrics(void)
+{
+    void (*list)(const char ***, int *);
+    const char **names = NULL;
+    int n = 0;
+    uint32_t chosen = 0;
+    *(void **)&list = tells_metrics ? dlsym(RTLD_DEFAULT, "Tau_get_counter_info") : NULL;
+    tells_metrics = false;
+    if (list)
+        list(&names, &n);
+    for (int i = 0; names && i < n && i < MRL_TAU_METRICS; i++) {
+        _Atomic uint32_t place = MRL_COUNTERS_UNTOLD;
+        if (!names[i] || !strcmp(names[i], "TIME") || counted_already(names[i]))
+            continue;
+        uint32_t k = mrl_counters_told(&place, &names[i], 1);
+        if (k < MRL_COUNTERS) {
+            metric[chosen].counter = k;
+            metric[chosen++].metric = (uint8_t)i;
+        }
+    }
+    if (chosen)
+        atomic_store(&metrics, chosen);
+}
+
+/* Of a region that has just ended. */
+static void write_metrics(struct mrl_thread *t, uint32_t path, const double *values, uint32_t n)
+{
+    uint64_t at = mrl_head(t);
+    for (uint32_t i = 0; i < n; i++) {
+        double value = values[metric[i].metric];
+        if (value >= 0 && value < 0x1p63)
+            at = write_count(t, path, metric[i].counter, (uint64_t)(value + 0.5), at);
+    }
+    mrl_commit(t, at);
 }
 
 static void end_call(struct mrl_thread *t, struct told *told, struct mrl_caller caller)
@@ -379,15 +435,18 @@ static void begin_region(struct mrl_thread *t, struct told *told, const char *na
 }
 
 /* What began before the measurement ends unnoticed. */
-static void end_region(struct mrl_thread *t, struct told *told, const char *name, bool phase)
+static void end_region(struct mrl_thread *t, struct told *told, const char *name, bool phase, const struct mrl_tau_timer_end *end)
 {
     told->fresh = false;
     uint32_t depth = open_region(t, name);
     if (told->unopened) {
         told->unopened--;
     } else if (depth && told->phase[depth - 1] == phase) {
+        uint32_t path = t->open[depth - 1].path, n = atomic_load_explicit(&metrics, memory_order_acquire);
         t->bad_exits += t->depth - depth;
         mrl_close_from(t, depth - 1);
+        if (unlikely(n) && end)
+            write_metrics(t, path, end->metrics, n);
     }
 }
 
@@ -396,14 +455,14 @@ static bool frames; /* call paths go through the program's functions */
 static void begin(struct mrl_caller caller)
 {
     int initialised = 0;
-    if (mrl.started)
-        return;
     int (*ask)(int *);
-    *(void **)&ask = mrl_find("PMPI_Initialized");
-    if (!ask)
+    *(void **)&ask = mrl.started ? NULL : mrl_find("PMPI_Initialized");
+    if (!mrl.started && !ask)
         mrl_begin_alone();
-    else if (!ask(&initialised) && initialised)
+    else if (ask && !ask(&initialised) && initialised)
         mrl_begin_late(caller, frames);
+    if (mrl.started)
+        choose_metrics();
 }
 
 /* Whether values of these names are bytes, which are whole. */
@@ -520,7 +579,7 @@ static int timer_ends(const void *data)
         abandon(t);
     }
     if (f == NO_CALL)
-        end_region(t, told, timer->name, false);
+        end_region(t, told, timer->name, false, data);
     return 0;
 }
 
@@ -544,7 +603,7 @@ static int phase_ends(const void *data)
     struct told *told;
     struct mrl_thread *t = thread_outside(&told);
     if (t && phase->name && t->inside != IN_TAU && open_region(t, phase->name))
-        end_region(t, told, phase->name, true);
+        end_region(t, told, phase->name, true, NULL);
     return 0;
 }
 
@@ -811,6 +870,7 @@ MRL_EXPORT int Tau_plugin_init_func(int argc, char **argv, unsigned plugin)
     }
     registered = true;
     frames = leave_out_frames_of(*(void **)&take_these);
+    tells_metrics = known >= MRL_TAU_METRICS_SINCE;
     begin(MRL_CALLER);
     bool old = known && known < OLD + INSERTED;
     for (size_t i = 0; i < sizeof callbacks / sizeof *callbacks; i++) {

@@ -1,7 +1,7 @@
 /*
  * What TAU and its plugins hand each other, as far as it is used here. The facts are those of TAU's public
  * header TauPluginTypes.h. Its structures carry no version, and have grown: only members that all versions have
- * at the same place are named, and nothing behind them is looked at.
+ * at the same place are named, and nothing behind them is looked at. The one exception says which versions have it.
  */
 #ifndef MRL_TAU_H
 #define MRL_TAU_H
@@ -10,6 +10,17 @@
 
 struct mrl_tau_timer { /* entry and exit */
     const char *name, *group;
+};
+
+/* Exit, where the table of callbacks has MRL_TAU_METRICS_SINCE places or more: `metrics` came when it had 42 to 44. */
+#define MRL_TAU_METRICS_SINCE 45
+#define MRL_TAU_METRICS 25 /* as many there are at most */
+struct mrl_tau_timer_end {
+    struct mrl_tau_timer timer;
+    unsigned function;
+    int thread;
+    unsigned long timestamp;
+    const double *metrics; /* since this timer began, in the order of Tau_get_counter_info */
 };
 
 struct mrl_tau_message { /* sent and received */

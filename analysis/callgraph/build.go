@@ -486,21 +486,31 @@ func (b *builder) count(n *Node, name string, e *record.Entry) {
 	c.Exclusive, c.Inclusive = c.Exclusive.Merge(sum), c.Inclusive.Merge(sum)
 }
 
+// counter is what was counted under a name, or nil.
+func (n *Node) counter(name string) *Counter {
+	for i := range n.Counters {
+		if n.Counters[i].Name == name {
+			return &n.Counters[i]
+		}
+	}
+	return nil
+}
+
 // finishCounters takes from each path what was counted below.
 func (b *builder) finishCounters() {
 	for _, n := range b.nodes {
-		if n.Kind == KindRoot || len(n.Counters) == 0 {
+		if n.Kind == KindRoot {
 			continue
 		}
-		above := b.nodes[n.Parent]
-		for above.Kind != KindRoot && len(above.Counters) == 0 {
-			above = b.nodes[above.Parent]
-		}
 		for _, c := range n.Counters {
-			for i := range above.Counters {
-				if x := &above.Counters[i]; x.Name == c.Name {
-					x.Exclusive.Sum -= min(x.Exclusive.Sum, c.Inclusive.Sum)
-				}
+			above := b.nodes[n.Parent]
+			x := above.counter(c.Name)
+			for x == nil && above.Kind != KindRoot {
+				above = b.nodes[above.Parent]
+				x = above.counter(c.Name)
+			}
+			if x != nil {
+				x.Exclusive.Sum -= min(x.Exclusive.Sum, c.Inclusive.Sum)
 			}
 		}
 	}

@@ -268,15 +268,17 @@ func (b *builder) counters() (list []Counter) {
 				one.Sources = append(one.Sources, source)
 			}
 		}
-		for _, root := range []callgraph.ID{callgraph.Root, callgraph.Others} {
-			if n := b.p.Graph.Find(root); n != nil {
-				for _, counted := range n.Counters {
-					if counted.Name == c.Name {
-						one.Sum += counted.Inclusive.Sum
-					}
+		timed := uint64(0) // TAU tells what its timers counted, and nothing of whole threads
+		for _, n := range b.p.Graph.Nodes {
+			for _, counted := range n.Counters {
+				if counted.Name == c.Name && n.Kind == callgraph.KindRoot {
+					one.Sum += counted.Inclusive.Sum
+				} else if counted.Name == c.Name {
+					timed += counted.Exclusive.Sum
 				}
 			}
 		}
+		one.Sum = cmp.Or(one.Sum, timed)
 		list = append(list, one)
 	}
 	return list

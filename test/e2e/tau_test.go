@@ -217,6 +217,29 @@ func TestTAUReported(t *testing.T) {
 	assert.EqualValues(t, 4*4, barriers, "in two phases, one that a timer alone has, and the last")
 }
 
+// What TAU counts beside the time is counted by regions, as far as there is room, unless Marple counts it itself.
+func TestTAUMetrics(t *testing.T) {
+	t.Parallel()
+	harness.Mock.Need(t)
+	h := newTAUHost(t, harness.Mock)
+	counted := func(environment ...string) *run.Run {
+		return h.throughTAU(t, append(environment, "HOST_METRICS=A,perf::TASK-CLOCK,C,D,E,F,G,H,I"), "blocking")
+	}
+	told := func(name string, each uint64) run.Counter {
+		return run.Counter{Name: name, Sources: []string{"TAU"}, Sum: each * 4 * 20} // of the outermost timers
+	}
+	r := counted("MARPLE_COUNTERS=perf::TASK-CLOCK")
+	require.Len(t, r.Counters, 8)
+	assert.Equal(t, told("A", 1), r.Counters[0])
+	assert.Equal(t, told("C", 3), r.Counters[1])
+	assert.Equal(t, told("H", 8), r.Counters[6])
+	assert.NotContains(t, r.Counters[7].Sources, "TAU", r.Counters[7].Name)
+	assert.Contains(t, r.NotSeen, run.Note{ID: "counters", Text: "not counted: I (one too many)"})
+	for _, table := range []string{"old", "before"} {
+		assert.Empty(t, counted("HOST_TABLE="+table).Counters, "there are no metrics in a table of this size")
+	}
+}
+
 // TAU puts a barrier of its own into collective operations, with a timer in the same function: the operations are those that
 // there are without it, and where their communicator is not known its time is waiting.
 func TestTAUSynchronises(t *testing.T) {

@@ -36,11 +36,16 @@ func (x tau) plugin(more ...string) []string {
 // compile builds one of TAU's programs, with TAU in it unless it is to be preloaded.
 func (x tau) compile(t *testing.T, name string, compiler ...string) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), name)
+	return x.compileFrom(t, filepath.Join(x.programs, name+".c"), compiler...)
+}
+
+func (x tau) compileFrom(t *testing.T, source string, compiler ...string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "program")
 	if compiler[0] == withTAU[0] {
 		compiler = append([]string{filepath.Join(x.root, "bin", compiler[0])}, compiler[1:]...)
 	}
-	run(t, filepath.Dir(program), 0, x.environment(), append(compiler, "-g", "-O1", filepath.Join(x.programs, name+".c"), "-o", program)...)
+	run(t, filepath.Dir(program), 0, x.environment(), append(compiler, "-g", "-O1", source, "-o", program)...)
 	return program
 }
 
@@ -214,6 +219,31 @@ func TestValuesOfAtomicEvents(t *testing.T) {
 	require.Len(t, r.AtomicEvents, 2)
 	assert.Equal(t, [3]float64{-8.5, -5.5, -56}, [3]float64{r.AtomicEvents[0].Values.Min, r.AtomicEvents[0].Values.Max, r.AtomicEvents[0].Values.Sum})
 	assert.InDelta(t, 2.5e-6, r.AtomicEvents[1].Values.Mean, 1e-18)
+}
+
+// What TAU_METRICS names is counted by region, as in TAU's own profiles.
+func TestMetrics(t *testing.T) {
+	x := realTAU(t)
+	built := x.compileFrom(t, filepath.Join(top, "test/apps/tau/metrics.c"), "tau_cc.sh", "-optLinkOnly", "-DPROFILING_ON")
+	directory := t.TempDir()
+	printed := run(t, directory, 0, x.plugin("TAU_METRICS=TIME:USER_CLOCK"), x.launch("2", built)...)
+	assert.Contains(t, printed, "USER_CLOCK 884 (TAU)")
+	r, err := marplerun.Read(filepath.Join(directory, "run"))
+	require.NoError(t, err)
+	assert.Equal(t, []marplerun.Counter{{Name: "USER_CLOCK", Sum: 884, Sources: []string{"TAU"}}}, r.Counters)
+	timers, _ := profiles(t, filepath.Join(directory, "MULTI__USER_CLOCK"), 2)
+	compared := 0
+	r.Root().Walk(func(n *marplerun.Node, _ int) bool {
+		for _, m := range n.Metrics {
+			for _, of := range m.PerRank {
+				theirs := timers[of.Rank][n.Name]
+				assert.Equal(t, [2]float64{theirs.exclusive, theirs.inclusive}, [2]float64{of.Exclusive, of.Inclusive}, n.Name)
+				compared++
+			}
+		}
+		return true
+	})
+	assert.Equal(t, 4, compared, "inner and outer of two ranks; what goes back is not counted")
 }
 
 // What the program gets from MPI_Abort is a report, and the exit code that it asked for.

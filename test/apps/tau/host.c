@@ -3,8 +3,10 @@
  * atomic events and metadata, loads the plugins that TAU_PLUGINS and TAU_PLUGINS_PATH name when MPI is
  * initialised, and tells them what happens. It measures nothing.
  *
- * HOST_TABLE is which table of callbacks it has: old (TAU 2.28), now, or later, with more callbacks behind.
+ * HOST_TABLE is which table of callbacks it has: old (TAU 2.28), before (metrics may be lacking), now, or later, with more
+ * callbacks behind.
  * HOST_SYNC=1 makes it put a barrier before collective operations, as TAU does.
+ * HOST_METRICS=A,B makes it count these beside the time: 1 of the first in each timer, 2 of the second.
  * HOST_GIVEN=1 makes it tell what collective operations were given, as TAU_CURRENT_TIMER_EXIT_PARAMS=1 does.
  */
 #include "host.h"
@@ -27,7 +29,7 @@ static unsigned plugins;
 static unsigned places(void)
 {
     const char *table = getenv("HOST_TABLE");
-    return table && !strcmp(table, "old") ? 16 : table && !strcmp(table, "later") ? LATER : NOW;
+    return table && !strcmp(table, "old") ? 16 : table && !strcmp(table, "before") ? NOW - 1 : table && !strcmp(table, "later") ? LATER : NOW;
 }
 
 /* Some members of the real one are not cleared, either. */
@@ -96,7 +98,7 @@ static void timer(int what, const char *name, const char *group)
         tell(what, &data);
         return;
     }
-    double metrics[1] = {0};
+    double metrics[25] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
     struct {
         const char *name, *group;
         unsigned function;
@@ -105,6 +107,16 @@ static void timer(int what, const char *name, const char *group)
         double *metrics;
     } data = {name, group, 7, 0, microseconds(), metrics};
     tell(what, &data);
+}
+
+void Tau_get_counter_info(const char ***names, int *n)
+{
+    char *list = getenv("HOST_METRICS"), *rest = NULL;
+    *names = malloc(25 * sizeof **names);
+    (*names)[0] = "TIME";
+    *n = 1;
+    for (char *name = strtok_r(strdup(list ? list : ""), ",", &rest); name && *n < 25; name = strtok_r(NULL, ",", &rest))
+        (*names)[(*n)++] = name;
 }
 
 void Tau_start(const char *name)
