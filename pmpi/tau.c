@@ -788,7 +788,8 @@ static int at_end(const void *data)
 
 /*
  * Where TAU keeps its callbacks: the table of version 2.28 and older, and where two have been put in front of
- * later ones since. What has been appended is nothing to us.
+ * later ones since. What has been appended is nothing to us. 3 would be dumps: TAU writes
+ * them where no plugin takes them.
  */
 enum { OLD = 16, INSERTED = 2, MOST = 1024 };
 static const struct {

@@ -221,13 +221,17 @@ func TestValuesOfAtomicEvents(t *testing.T) {
 	assert.InDelta(t, 2.5e-6, r.AtomicEvents[1].Values.Mean, 1e-18)
 }
 
-// What TAU_METRICS names is counted by region, as in TAU's own profiles.
-func TestMetrics(t *testing.T) {
+// What TAU_METRICS names is counted by region, as in TAU's own profiles. The program gets the dump that it asks for, too, which
+// TAU leaves to plugins that want to know of it.
+func TestMetricsAndDump(t *testing.T) {
 	x := realTAU(t)
 	built := x.compileFrom(t, filepath.Join(top, "test/apps/tau/metrics.c"), "tau_cc.sh", "-optLinkOnly", "-DPROFILING_ON")
 	directory := t.TempDir()
 	printed := run(t, directory, 0, x.plugin("TAU_METRICS=TIME:USER_CLOCK"), x.launch("2", built)...)
 	assert.Contains(t, printed, "USER_CLOCK 884 (TAU)")
+	dumps, err := filepath.Glob(filepath.Join(directory, "MULTI__*", "dump.*"))
+	require.NoError(t, err)
+	assert.Len(t, dumps, 4, "of two ranks and metrics")
 	r, err := marplerun.Read(filepath.Join(directory, "run"))
 	require.NoError(t, err)
 	assert.Equal(t, []marplerun.Counter{{Name: "USER_CLOCK", Sum: 884, Sources: []string{"TAU"}}}, r.Counters)

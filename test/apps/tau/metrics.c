@@ -1,6 +1,7 @@
 /*
  * For the real TAU: a clock of the program's own, as TAU_METRICS=TIME:USER_CLOCK has it, goes on by 100 in "outer" and by 10
- * in "inner", and in "back" goes back.
+ * in "inner", and in "back" goes back. And TAU_DB_DUMP(),
+ * and a trigger that hands over what only its own plugin could read.
  */
 #include <TAU.h>
 #include <mpi.h>
@@ -30,6 +31,8 @@ int main(int argc, char **argv)
     TAU_START("back");
     pass(-5);
     TAU_STOP("back");
+    TAU_TRIGGER(TAU_CREATE_TRIGGER("step"), (void *)8);
+    TAU_DB_DUMP();
     MPI_Finalize();
     return 0;
 }
