@@ -100,7 +100,7 @@ func (s sanitized) program(t *testing.T, name string, arguments ...string) strin
 
 // tau is a program that has the stand-in for TAU in it, and the variables that make that load the library as a plugin.
 func (s sanitized) tau(t *testing.T) (program string, variables []string) {
-	return s.program(t, "tau/program", apps("tau/host.c"), "-rdynamic"), []string{"TAU_PLUGINS=libmarple.so", "TAU_PLUGINS_PATH=" + s.directory}
+	return s.program(t, "tau/program", apps("tau/host.c"), "-rdynamic"), []string{"TAU_PLUGINS=libmarple.so", "TAU_PLUGINS_PATH=" + s.directory, "HOST_METRICS=A,B"}
 }
 
 func apps(name string) string { return filepath.Join(top, "test", "apps", name) }
