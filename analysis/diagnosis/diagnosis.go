@@ -39,6 +39,10 @@ func Conclude(r *run.Run, library knowledge.Library) {
 	}
 	r.Findings, r.MayBe, r.Models, r.Deeper = result.Findings, slices.Concat(result.MayBe), models, []run.Note{} // nil if there is none
 	r.Loss = run.Account(r)
+	if r.IsLarge() {
+		r.NotSeen = append(r.NotSeen, run.Note{ID: "phases-not-sought", Text: fmt.Sprintf(
+			"parts of the run with designs of their own were not looked for: the call graph has more than %d paths", run.Large)})
+	}
 	for _, q := range result.Requests {
 		r.Deeper = append(r.Deeper, run.Note{ID: q.Measurement, Text: q.Text, Count: uint64(len(q.For))})
 	}

@@ -45,11 +45,11 @@ const (
 // Phases looks for parts of a run that have designs of their own, without being told: parts that follow one another in
 // time, and, where they take turns, functions that have messages of their own. Phases that the program itself has
 // numbered (MPI_Pcontrol) are parts before all others. Parts that look alike are one phase. It gives none if the run is
-// better said to have one design, or none.
+// better said to have one design, or none; nor where the call graph is so large that looking would take longer than many a run.
 func Phases(r *run.Run, pieces ...*knowledge.Knowledge) ([]*Phase, error) {
 	x := &splitter{r: r, pieces: pieces}
 	root := r.Root()
-	if root == nil || r.PathsNotListed > 0 {
+	if root == nil || r.PathsNotListed > 0 || r.IsLarge() {
 		return nil, nil
 	}
 	x.collect(root, nil)

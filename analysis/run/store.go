@@ -36,8 +36,8 @@ func SchemaJSON() []byte { return schemaJSON }
 // Large call graphs have more nodes than this: they take some two seconds to look up, diagnose and write.
 const Large = 15_000
 
-// Encode gives run.json. That of a large call graph is on one line: most of it would be what its lines begin with.
-func (r *Run) Encode() (data []byte, err error) {
+// IsLarge tells whether the call graph is a large one.
+func (r *Run) IsLarge() bool {
 	nodes := 0
 	for _, root := range r.CallGraph {
 		root.Walk(func(*Node, int) bool {
@@ -45,7 +45,12 @@ func (r *Run) Encode() (data []byte, err error) {
 			return nodes <= Large
 		})
 	}
-	if nodes > Large {
+	return nodes > Large
+}
+
+// Encode gives run.json. That of a large call graph is on one line: most of it would be what its lines begin with.
+func (r *Run) Encode() (data []byte, err error) {
+	if r.IsLarge() {
 		data, err = json.Marshal(r)
 	} else {
 		data, err = json.MarshalIndent(r, "", " ")

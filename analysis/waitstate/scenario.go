@@ -337,25 +337,39 @@ func (x *player) share(c *Change, ranks [][]uint32) {
 		}
 	}
 	l, t, at := &x.p.Lanes[one], x.p.Lanes[one].Begin, 0
-	for _, k := range ranks[one] {
+	began := func(k uint32) int64 {
 		for ; at < int(k); at++ {
 			t += l.Calls[at].Gap + l.Calls[at].Took
 		}
-		part := int64(math.Round(x.portion(c, one, k)))
-		for i := range others {
-			others[i].look(x.p.Lanes[others[i].rank].Calls, t, t+l.Calls[k].Gap)
+		return t
+	}
+	for calls := range slices.Chunk(ranks[one], 1+len(ranks[one])*len(others)/mostShared) {
+		var part float64
+		for _, k := range calls {
+			part += x.portion(c, one, k)
 		}
-		each := level(part, others)
-		x.lanes[one].gaps[k] -= part
+		from, last := began(calls[0]), calls[len(calls)-1]
+		to := began(last) + l.Calls[last].Gap
+		for i := range others {
+			others[i].look(x.p.Lanes[others[i].rank].Calls, from, to)
+		}
+		each, keeps := level(int64(part), others), int64(part)
 		for _, o := range others {
 			if more := each - o.busy; more > 0 {
 				x.lanes[o.rank].gaps[o.next] += more // the last gap is behind the calls
-				part -= more
+				keeps -= more
 			}
 		}
-		x.lanes[one].gaps[k] += part
+		for _, k := range calls {
+			if part > 0 {
+				x.lanes[one].gaps[k] -= int64(math.Round(x.portion(c, one, k) * (1 - float64(keeps)/part)))
+			}
+		}
 	}
 }
+
+// mostShared times is looked at what another rank does meanwhile; beyond that, times of several come together.
+var mostShared = 1 << 22
 
 // other is a rank beside the one that does something alone.
 type other struct {

@@ -125,6 +125,10 @@ func TestBalanceOfWhatOneRankDoes(t *testing.T) {
 	}
 	was := length()
 	assert.Equal(t, was-2*60, length(6), "90 by one are 30 by each of three")
+	defer func(n int) { mostShared = n }(mostShared)
+	mostShared = 2
+	assert.InDelta(t, was-2*60, length(6), 35, "both times together, of which others do their part before the first")
+	mostShared = 1 << 22
 	assert.Equal(t, was, length(4), "that all do")
 	// Rank 0 computes for 40 of the 90 elsewhere: two do 65 each.
 	w = newWorld(2, []Comm{{ID: 7, Members: []record.Run{{Stride: 1, Count: 2}}, Size: 2}})
