@@ -199,13 +199,13 @@ func (t *table) add(s *Source, index int, i *record.Invocation, ended *nesting) 
 		t.buffer[at] = row
 	}
 	p := s.path(i.Path)
-	seconds := func(ticks uint64) parquet.Value { return parquet.DoubleValue(float64(ticks) * s.NsPerTick / 1e9) }
+	duration := func(ticks uint64) parquet.Value { return parquet.DoubleValue(seconds(s, ticks)) }
 	row[component], row[method], row[instance], row[path] = p.component, p.method, p.instance, p.whole
 	row[rank], row[thread] = parquet.Int32Value(s.Rank), parquet.Int32Value(int32(index))
-	row[start] = parquet.DoubleValue(float64(int64(i.Start-s.Begin)) * s.NsPerTick / 1e9)
-	row[wall], row[mpi], row[compute], row[overlap] = seconds(i.Wall), seconds(i.MPI), seconds(i.Wall-min(i.Wall, i.MPI)), seconds(i.Overlap)
-	row[offCore] = seconds(i.OffCore)
-	row[exclusive] = seconds(ended.exclusive(p.depth, i.Wall))
+	row[start] = parquet.DoubleValue(since(s, i))
+	row[wall], row[mpi], row[compute], row[overlap] = duration(i.Wall), duration(i.MPI), duration(i.Wall-min(i.Wall, i.MPI)), duration(i.Overlap)
+	row[offCore] = duration(i.OffCore)
+	row[exclusive] = duration(ended.exclusive(p.depth, i.Wall))
 	for k := fixed; k < len(row); k++ {
 		row[k] = parquet.NullValue()
 	}

@@ -30,6 +30,7 @@ type Options struct {
 	Include      []string // headers to include before Header
 	Flags        []string // compiler flags
 	Clang        string   // compiler to run; empty: the first one found
+	Family       *Family  // the proxy holds all its implementations; of one port
 
 	monitored bool // calls are told to a Monitor port
 }
@@ -108,6 +109,11 @@ func collect(ctx context.Context, o Options) (*output, error) {
 		if err := compiler.prepare(port, o); err != nil {
 			return nil, err
 		}
+		if o.Family != nil && port.impossible == "" {
+			if err := o.Family.behind(port); err != nil {
+				return nil, err
+			}
+		}
 		out.omitted = append(out.omitted, port.omitted...)
 		if port.impossible != "" && len(o.Ports) > 0 {
 			return nil, fmt.Errorf("%s: %s cannot be proxied: %s", o.Header, port.name, port.impossible)
@@ -115,6 +121,9 @@ func collect(ctx context.Context, o Options) (*output, error) {
 		if port.impossible == "" {
 			out.ports = append(out.ports, port)
 		}
+	}
+	if o.Family != nil && len(out.ports) > 1 {
+		return nil, usage("--family: which port has family %s? expected one --port of %s", o.Family.Name, strings.Join(slices.Compact(names), ", "))
 	}
 	if len(out.ports) == 0 {
 		var reasons []error

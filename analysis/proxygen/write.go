@@ -56,13 +56,18 @@ func (p *port) qualified() string {
 
 func (w *output) write() string {
 	first := w.ports[0]
-	w.line("// Proxies of %s, written by `marple proxygen`. A proxy forwards each call to the component", w.options.included())
-	w.line("// behind it, and records it when the program runs under Marple:")
+	component := "component"
+	if w.options.Family != nil {
+		component = w.introduction()
+	} else {
+		w.line("// Proxies of %s, written by `marple proxygen`. A proxy forwards each call to the component", w.options.included())
+		w.line("// behind it, and records it when the program runs under Marple:")
+	}
 	w.line("//")
 	if first.construct == "arguments" {
-		w.line("//     %s proxy(component, /* arguments of %s's constructor */);", first.qualified(), first.name)
+		w.line("//     %s proxy(%s, /* arguments of %s's constructor */);", first.qualified(), component, first.name)
 	} else {
-		w.line("//     %s proxy(component);", first.qualified())
+		w.line("//     %s proxy(%s);", first.qualified(), component)
 	}
 	w.line("//")
 	w.line("// What a proxy does not do is listed at the end.")
@@ -78,11 +83,7 @@ func (w *output) write() string {
 		w.line("#include \"%s\"", include)
 	}
 	w.line("")
-	if w.options.monitored {
-		w.line("#include <marple_cca.hpp>\n")
-	} else {
-		w.line("#include <marple.hpp>\n")
-	}
+	w.line("#include <%s>\n", w.runtime())
 	for _, include := range w.includes() {
 		w.line("#include <%s>", include)
 	}
@@ -100,6 +101,9 @@ func (w *output) write() string {
 
 func (w *output) includes() []string {
 	list := []string{"string", "utility"}
+	if w.options.Family != nil {
+		list = append(list, "algorithm", "cmath", "cstddef")
+	}
 	for _, p := range w.ports {
 		for _, c := range p.calls {
 			if c.refused != "" {
@@ -175,8 +179,12 @@ func (w *output) proxy(p *port) {
 	recorded := p.recorded()
 	w.line("// Forwards %s.", p.name)
 	w.line("class %s : public %s {\npublic:", p.proxy, p.inside)
-	w.constructor(p, len(recorded))
-	if len(recorded) > 0 {
+	if w.options.Family != nil {
+		w.familyHead(p, len(recorded))
+	} else {
+		w.constructor(p, len(recorded))
+	}
+	if len(recorded) > 0 && w.options.Family == nil {
 		w.line("\n    // Which functions are recorded, to be changed at any time.")
 		w.line("    %s<%d> &marple_methods() { return marple_methods_; }", w.methods(p), len(recorded))
 	}
@@ -215,9 +223,16 @@ func (w *output) proxy(p *port) {
 			}
 			w.line("        \"%s\"%s", quoted(c.label), comma)
 		}
-		w.line("    mutable %s<%d> marple_methods_;", w.methods(p), len(recorded))
+		if w.options.Family == nil {
+			w.line("    mutable %s<%d> marple_methods_;", w.methods(p), len(recorded))
+		}
 	}
-	w.line("    %starget<%s> marple_target_;\n};\n", p.marple, p.inside)
+	if w.options.Family != nil {
+		w.familyTail(p, recorded)
+	} else {
+		w.line("    %starget<%s> marple_target_;", p.marple, p.inside)
+	}
+	w.line("};\n")
 	if p.unnamed {
 		w.line("}\n")
 	}
@@ -227,6 +242,17 @@ func (w *output) proxy(p *port) {
 	if len(p.warnings) > 0 {
 		w.line("#pragma GCC diagnostic pop\n")
 	}
+}
+
+// runtime is the header that does the rest.
+func (w *output) runtime() string {
+	switch {
+	case w.options.Family != nil:
+		return "marple_optimizer.hpp"
+	case w.options.monitored:
+		return "marple_cca.hpp"
+	}
+	return "marple.hpp"
 }
 
 // methods and invocation are the classes that record.
@@ -339,7 +365,9 @@ func (w *output) call(p *port, c *call, index int) {
 	if strings.Contains(c.qualifiers, "volatile") && index >= 0 {
 		self = fmt.Sprintf("const_cast<%s *>(this)->", p.proxy)
 	}
-	if index >= 0 {
+	if index >= 0 && w.options.Family != nil {
+		w.served(p, c, index, self)
+	} else if index >= 0 {
 		local := c.local("call")
 		w.line("        %s %s(%smarple_methods_[%d]);", w.invocation(p), local, self, index)
 		for _, v := range c.values {
@@ -350,7 +378,7 @@ func (w *output) call(p *port, c *call, index int) {
 	if c.void {
 		result = ""
 	}
-	target := p.target(c)
+	target := p.target(c, w.behind(c, index))
 	forward := c.local("forward")
 	switch {
 	case c.access != "public":
@@ -412,10 +440,20 @@ func (w *output) withDefaults(p *port, c *call, n int, attributes string) {
 	w.line("    }")
 }
 
+// behind is the component that a call is forwarded to.
+func (w *output) behind(c *call, index int) string {
+	switch {
+	case w.options.Family == nil:
+		return "marple_target_()"
+	case index < 0: // not recorded: no choice of its own
+		return "marple_family_[marple_family_.current()]"
+	}
+	return "marple_family_[" + c.local("chosen") + "]"
+}
+
 // target is the component as the object that a function is called of: of the class where it is found, if that
 // is not sure, and as const or volatile as the function.
-func (p *port) target(c *call) string {
-	text := "marple_target_()"
+func (p *port) target(c *call, text string) string {
 	cv := strings.TrimSpace(strings.ReplaceAll(c.qualifiers, "&", ""))
 	if cv != "" {
 		cv += " "

@@ -65,6 +65,7 @@ func whole(r *run.Run, directory string, less int) string {
 	w.communication()
 	w.reported()
 	w.counters()
+	w.exchanged()
 	w.selection()
 	w.line("")
 	w.design(directory)

@@ -60,7 +60,8 @@ func New(p *profile.Profile, names Namer) *Run {
 	}
 	parameters, wrong := setting.ParsePairs(p.Params)
 	r.Parameters = parameters
-	r.Families = append(r.Families, p.Families...)
+	var unread error
+	r.Exchanged, r.Families, unread = exchanged(p.Families)
 	for _, h := range p.Hosts {
 		r.Hosts = append(r.Hosts, Host{h.Name, int(h.Ranks), h.Cores()})
 	}
@@ -91,6 +92,9 @@ func New(p *profile.Profile, names Namer) *Run {
 	r.Stuck = b.stuck(r)
 	r.Conditions = append(append([]Note{}, incomplete(p)...), conditions(r)...)
 	r.NotSeen = b.notSeen(r)
+	if unread != nil {
+		r.NotSeen = append(r.NotSeen, Note{"exchanged", fmt.Sprintf("which implementations were exchanged is not all known: %v", unread), 0})
+	}
 	if p.Uncounted != "" {
 		r.NotSeen = append(r.NotSeen, Note{"counters", "not counted: " + p.Uncounted, 0})
 	}

@@ -43,6 +43,8 @@ type Run struct {
 	Parameters map[string]float64 `json:"parameters,omitempty"`
 	// Families is what the program has declared of families of its components, as parts of a file for marple select.
 	Families []string `json:"families,omitempty"`
+	// Exchanged are families whose implementations a proxy has exchanged while the program ran.
+	Exchanged []Exchanged `json:"exchanged,omitempty"`
 
 	Efficiency Efficiency `json:"efficiency"`
 	Findings   []Finding  `json:"findings"`

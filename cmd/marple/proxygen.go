@@ -67,6 +67,20 @@ name, and --component what records call a class of components:
 
     marple proxygen --mastermind assembly.rc -o measured --port bc=euler::BoundaryPort --component EFMFlux=efm ports/ cca.h
 
+With --family the proxy holds all implementations of a family of the file of families (see marple select --help) behind
+one port, and exchanges them while the program runs:
+
+    marple proxygen flux.hpp --families flux.yaml --family flux --policy trial --stateless -o flux_family.hpp
+
+    #include "flux_family.hpp"
+    euler::FluxPortFamily proxy({efm, godunov});   // in the file's order
+
+--policy says who serves: fixed:NAME; model, whose model predicts the least time for the call's parameters; trial,
+who has taken least time so far, by powers of two of the parameters. Implementations that the limits of qualities in
+the file leave out never serve. With --stateless each call is served by its own; without, one implementation serves
+until the application says proxy.marple_quiet(), and state that is marple::migratable moves to the next one. With --agree
+it says proxy.marple_quiet(sum) instead, on all ranks at once, and all take the same one. See marple_optimizer.hpp.
+
 clang reads the header (apt-get install clang).`,
 		Args: func(c *cobra.Command, arguments []string) error {
 			n := c.ArgsLenAtDash()
@@ -87,6 +101,11 @@ clang reads the header (apt-get install clang).`,
 	parameters := flags.StringArray("param", nil, "what to record of a method: METHOD:NAME=EXPRESSION (may be repeated)")
 	skip := flags.StringArray("skip", nil, "method to forward without recording it (may be repeated)")
 	include := flags.StringArray("include", nil, "header to include before HEADER (may be repeated)")
+	families := flags.String("families", "", "file of families, in YAML, that --family is in")
+	family := flags.String("family", "", "write the proxy of a family, which exchanges its implementations")
+	policy := flags.String("policy", "trial", "with --family: who serves at first: fixed:NAME, model or trial")
+	stateless := flags.Bool("stateless", false, "with --family: implementations have no state, and each call is served by its own")
+	agree := flags.Bool("agree", false, "with --family: ranks take the same implementation")
 	config := flags.String("config", "", "YAML file with the same settings")
 	compiler := flags.String("clang", "", "clang to read the header with (default: the first one found)")
 	out := flags.StringP("output", "o", "", "file to write (default: standard output); with --mastermind a directory")
@@ -112,6 +131,28 @@ clang reads the header (apt-get install clang).`,
 				return usage("--param %v", err)
 			}
 			o.Parameters = append(o.Parameters, p)
+		}
+		if *family != "" {
+			if len(*scripts) > 0 || o.PerComponent {
+				return usage("--family: expected neither --mastermind nor --per-component with it")
+			}
+			if *stateless && *agree {
+				return usage("--agree: expected no --stateless with it: ranks agree at quiet points, not on each call")
+			}
+			plan, err := readPlan(*families, nil)
+			if err != nil {
+				return err
+			}
+			if o.Family, err = plan.Exchange(*family, *policy); err != nil {
+				return usageError{Cause: err}
+			}
+			o.Family.Stateless, o.Family.Agree = *stateless, *agree
+		} else {
+			for _, name := range []string{"families", "policy", "stateless", "agree"} {
+				if c.Flags().Changed(name) {
+					return usage("--%s: expected --family with it", name)
+				}
+			}
 		}
 		ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt)
 		defer stop()

@@ -15,13 +15,18 @@ import (
 
 // proxies prints what a generated proxy adds to a component's method, and what its records take.
 func (b bench) proxies() {
-	proxy := filepath.Join(b.work, "port_proxy.hpp")
-	header := filepath.Join("test", "bench", "programs", "port.hpp")
-	if text, err := exec.Command(filepath.Join(b.build, "marple"), "proxygen", header, "--port", "bench::Port", "-o", proxy).CombinedOutput(); err != nil {
-		fmt.Printf("\nproxies are left out: %s", text)
-		return
+	programs := filepath.Join("test", "bench", "programs")
+	for name, flags := range map[string][]string{
+		"port_proxy.hpp":  nil,
+		"port_family.hpp": {"--families", filepath.Join(programs, "port.yaml"), "--family", "port", "--policy", "model", "--stateless"},
+	} {
+		line := append([]string{"proxygen", filepath.Join(programs, "port.hpp"), "--port", "bench::Port", "-o", filepath.Join(b.work, name)}, flags...)
+		if text, err := exec.Command(filepath.Join(b.build, "marple"), line...).CombinedOutput(); err != nil {
+			fmt.Printf("\nproxies are left out: %s", text)
+			return
+		}
 	}
-	b.compile("g++", "proxies.cpp", "proxies", "-std=c++17", "-I"+filepath.Join("cshim", "include"), "-I"+b.work, "-I"+filepath.Join("test", "bench", "programs"))
+	b.compile("g++", "proxies.cpp", "proxies", "-std=c++17", "-I"+filepath.Join("cshim", "include"), "-I"+b.work, "-I"+programs)
 	program := filepath.Join(b.work, "proxies")
 	marple := "LD_PRELOAD=" + filepath.Join(b.build, "libmarple.so")
 	out := filepath.Join(b.work, "run")
@@ -35,6 +40,11 @@ func (b bench) proxies() {
 		{"proxy, method off", "proxy", []string{marple, "MARPLE_SKIP=Port", "MARPLE_OUT=" + out}},
 		{"proxy, no records", "proxy", []string{marple, "MARPLE_INVOCATIONS=0", "MARPLE_OUT=" + out}},
 		{"proxy, records", "proxy", []string{marple, "MARPLE_OUT=" + out}},
+		{"family, no Marple", "fixed:first", nil},
+		{"... by model", "model", nil},
+		{"... by trial", "trial", nil},
+		{"family, records", "fixed:first", []string{marple, "MARPLE_OUT=" + out}},
+		{"... by trial, records", "trial", []string{marple, "MARPLE_OUT=" + out}},
 	}
 	const rounds = 9
 	times := map[string]map[string][]float64{} // variant, parameters

@@ -133,7 +133,7 @@ func TestPorts(t *testing.T) {
 func build(t *testing.T, directory, program string, libraries ...string) {
 	t.Helper()
 	binary := filepath.Join(directory, "program")
-	line := append(append([]string{}, strict...), "-I"+directory, "-Iports", program)
+	line := append(append([]string{}, strict...), "-I"+directory, "-Iports", "-I"+filepath.Dir(program), program)
 	if harness.Long() || len(libraries) > 0 {
 		out, err := exec.Command("clang++", append(line, "-fsyntax-only")...).CombinedOutput()
 		require.NoError(t, err, "clang++ %s\n%s", strings.Join(line, " "), out)
@@ -179,4 +179,21 @@ func split(flags string) []string {
 		}
 	}
 	return list
+}
+
+// Proxies of families: who serves, on a clock that only the components move.
+func TestFamilies(t *testing.T) {
+	need(t, "clang++", "g++")
+	for _, name := range []string{"stateful", "stateless"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			directory, program := t.TempDir(), filepath.Join("families", name+".cpp")
+			arguments := []string{"families/solver.hpp", "--families", "families/families.yaml", "--family", "solver"}
+			for _, flags := range comment(t, program, "proxygen") {
+				arguments = append(arguments, split(flags)...)
+			}
+			proxygen(t, filepath.Join(directory, name+"_family.hpp"), arguments...)
+			build(t, directory, program, "-ldl")
+		})
+	}
 }

@@ -2,9 +2,10 @@
  * Nanoseconds per call of a component's method, with 0, 1 and 4 parameters: thread CPU time, the best of several
  * rounds. Prints one line per method: parameters and nanoseconds.
  *
- *     proxies direct|gettime|proxy [ROUNDS [CALLS-PER-ROUND]]
+ *     proxies direct|gettime|proxy|POLICY [ROUNDS [CALLS-PER-ROUND]]     POLICY: of the proxy of a family
  *     proxies sustained [ROUNDS [CALLS-PER-ROUND]]      all calls with a parameter: per second of elapsed time
  */
+#include "port_family.hpp"
 #include "port_proxy.hpp"
 
 #include <cstdio>
@@ -73,15 +74,18 @@ int main(int argc, char **argv)
 {
     const char *kind = argc > 1 ? argv[1] : "direct";
     const int rounds = argc > 2 ? std::atoi(argv[2]) : 5, calls = argc > 3 ? std::atoi(argv[3]) : 100000;
-    Component component;
+    Component component, second;
     Timed timed(component);
     bench::PortProxy proxy(component);
-    bench::Port *port = std::strcmp(kind, "direct") == 0 ? static_cast<bench::Port *>(&component)
-                        : std::strcmp(kind, "gettime") == 0 ? static_cast<bench::Port *>(&timed)
-                                                            : &proxy;
+    const auto is = [&](const char *name) { return std::strcmp(kind, name) == 0; };
+    const bool plain = is("direct") || is("gettime") || is("proxy") || is("sustained");
+    bench::PortFamily family({component, second}, plain ? "trial" : kind);
+    bench::Port *port = is("direct") ? static_cast<bench::Port *>(&component) : is("gettime") ? static_cast<bench::Port *>(&timed) : &proxy;
+    if (!plain)
+        port = &family;
     __asm__ volatile("" : "+r"(port)); /* so that calls stay virtual */
     volatile long sum = 0;
-    if (std::strcmp(kind, "sustained") == 0) {
+    if (is("sustained")) {
         const double begin = now(CLOCK_MONOTONIC);
         for (int i = 0; i < rounds * calls; i++)
             sum = port->one(i & 1023);

@@ -1,0 +1,164 @@
+package parts
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"marple/analysis/run"
+	"marple/test/harness"
+)
+
+// exchanging is a program whose ranks exchange implementations that communicate.
+func exchanging(t testing.TB, mpi *harness.Library) string {
+	t.Helper()
+	there := func(name string) string { return harness.Apps(filepath.Join("exchange", name)) }
+	directory := t.TempDir()
+	r := harness.Command{}.Run(t, harness.Artifact(t, "marple"), "proxygen", there("work.hpp"), "--families", there("families.yaml"),
+		"--family", "worker", "--agree", "-o", filepath.Join(directory, "worker_family.hpp"))
+	require.Zero(t, r.Code, r.Stderr)
+	out := filepath.Join(directory, "exchange")
+	cxx(mpi, t, out, "-I"+directory, "-I"+harness.Apps("exchange"), there("main.cpp"))
+	return out
+}
+
+// served is how often each implementation served on each rank, in the order of the records.
+func served(t testing.TB, directory string) (byRank map[any][]any) {
+	t.Helper()
+	_, rows := readInvocations(t, directory)
+	byRank = map[any][]any{}
+	for _, i := range rows {
+		require.Equal(t, "worker", i["instance"])
+		byRank[i["rank"]] = append(byRank[i["rank"]], i["component"])
+	}
+	return byRank
+}
+
+// Ranks take the same implementation at every call, though each sees other times: they would not come to the end else.
+func TestRanksAgree(t *testing.T) {
+	t.Parallel()
+	const ranks, calls = 4, 600
+	harness.Each(t, func(t *testing.T, mpi *harness.Library) {
+		program := exchanging(t, mpi)
+		for _, end := range []string{"", "kill"} {
+			if end == "" && mpi != harness.Mock && !harness.Long() { // ranks that poll beside each other take long
+				continue
+			}
+			directory := filepath.Join(t.TempDir(), "run")
+			line := []string{program, "trial"}
+			if end != "" {
+				line = append(line, end)
+			}
+			r := mpi.Under(t, harness.Command{}, ranks, directory, line)
+			if end == "" {
+				require.Zero(t, r.Code, r.Stderr)
+			} else { // what a killed run has done is told as well
+				r = harness.Command{}.Run(t, harness.Artifact(t, "marple"), "recover", directory)
+				require.Zero(t, r.Code, r.Stderr)
+			}
+			choices := served(t, directory)
+			require.Len(t, choices, ranks)
+			for rank, list := range choices {
+				require.Len(t, list, calls)
+				require.Equal(t, choices[int64(0)], list, "rank %v", rank)
+			}
+			measured := harness.ReadRun(t, directory)
+			require.Empty(t, measured.Families)
+			require.Len(t, measured.Exchanged, 1)
+			e := measured.Exchanged[0]
+			require.Equal(t, "worker", e.Family)
+			require.Equal(t, []string{"trial"}, e.Policies)
+			require.EqualValues(t, ranks*calls, e.Calls)
+			require.Len(t, e.Implementations, 3)
+			require.Contains(t, r.Stdout+r.Stderr, "\nExchanged    worker by trial: 2,400 calls took ")
+		}
+	})
+}
+
+// On the virtual clock what was chosen when is known, and what it brought.
+func TestExchangedExactly(t *testing.T) {
+	t.Parallel()
+	harness.Mock.Need(t)
+	program := exchanging(t, harness.Mock)
+	r := harness.Mock.Virtual(t, harness.Command{}, 4, []string{program, "trial"})
+	require.Len(t, r.Exchanged, 1)
+	e := r.Exchanged[0]
+	by := map[string]run.Served{}
+	sum, calls := 0.0, uint64(0)
+	for _, i := range e.Implementations {
+		by[i.Name] = i
+		sum += i.Time
+		calls += i.Calls
+		require.LessOrEqual(t, i.Calls, i.Compared)
+	}
+	require.InDelta(t, e.Time, sum, 1e-9)
+	require.Equal(t, e.Calls, calls)
+	// flat takes the least time for half of the run and the most for the other half: then it is steep's turn.
+	require.Greater(t, by["flat"].Calls, uint64(1000))
+	require.Greater(t, by["steep"].Calls, uint64(1000))
+	require.Less(t, by["linear"].Calls, uint64(200))
+	require.Equal(t, "flat", e.Spells[0].Implementation)
+	require.Equal(t, "steep", e.Spells[len(e.Spells)-1].Implementation)
+	require.Greater(t, by["linear"].Always, by["linear"].Took)
+
+	fixed := harness.Mock.Virtual(t, harness.Command{}, 4, []string{program, "fixed:linear"})
+	f := fixed.Exchanged[0]
+	require.Equal(t, []string{"fixed:linear"}, f.Policies)
+	require.EqualValues(t, 2400, f.Implementations[1].Calls)
+	require.Greater(t, f.Time, e.Time)
+	// What always linear would have taken is what it does take.
+	require.InEpsilon(t, f.Time/float64(f.Calls), by["linear"].Always/float64(by["linear"].Compared), 0.05)
+}
+
+// A solver whose two methods are exchanged while it runs computes what it does where they are called in the same order
+// by hand, bit by bit; and with one of them for all calls what it does with that one in its place.
+func TestShockExchanged(t *testing.T) {
+	t.Parallel()
+	harness.Mock.Need(t)
+	a := shockAssembly(harness.Mock, t, false)
+	families := a.path("families.yaml")
+	require.NoError(t, os.WriteFile(families, []byte("families: {riemann: {implementations: {efm: {class: EFMFlux, fit: yes}, godunov: {class: GodunovFlux, fit: yes}}}}\n"), 0o600))
+	a.proxies(t, "riemann_family.hpp", shock("shock.hpp"), "--port", "shock::RiemannPort", "--families", families, "--family", "riemann", "--stateless",
+		"--param", "RiemannPort::compute:q=faces.left.size()", "--param", "RiemannPort::compute:mode=mode")
+	a.library(t, "exchange", []string{"ByHand", "ByFamily"}, "-I"+harness.Apps("shock"), shock("exchange.cpp"))
+	size := []string{"width 32", "height 8", "levels 2", "time 0.1"}
+	script := func(class, every, first string) []string {
+		w := hydro("EFMFlux", size...)
+		for i, c := range w.components {
+			if strings.HasSuffix(c, " riemann riemann") {
+				w.components[i] = class + " riemann riemann"
+			}
+		}
+		w.components = append(w.components, "EFMFlux efm riemann", "GodunovFlux godunov riemann")
+		w.connections = append(w.connections, "riemann efm efm riemann", "riemann godunov godunov riemann")
+		lines := w.lines(false)
+		last := lines[len(lines)-1]
+		return a.script(t, append(lines[:len(lines)-1], "parameters riemann parameters every "+every, "parameters riemann parameters first "+first, last)...)
+	}
+	say := func(line []string) string {
+		r := harness.Mock.Bare(t, harness.Command{Directory: a.directory}, 2, line...)
+		require.Zero(t, r.Code, r.Stderr)
+		return r.Stdout
+	}
+	plain := map[string]string{}
+	for first, class := range map[string]string{"0": "EFMFlux", "1": "GodunovFlux"} {
+		plain[class] = say(a.script(t, hydro(class, size...).lines(false)...))
+		require.Equal(t, plain[class], say(script("ByFamily", "0", first)))
+	}
+	require.NotEqual(t, plain["EFMFlux"], plain["GodunovFlux"])
+	mixed := say(script("ByHand", "7", "0"))
+	require.NotContains(t, []string{plain["EFMFlux"], plain["GodunovFlux"]}, mixed)
+	require.Equal(t, mixed, say(script("ByFamily", "7", "0")))
+
+	directory := filepath.Join(t.TempDir(), "run")
+	r := harness.Mock.Under(t, harness.Command{Directory: a.directory}, 2, directory, script("ByFamily", "7", "0"))
+	require.Zero(t, r.Code, r.Stderr)
+	require.Equal(t, mixed, r.Stdout)
+	e := harness.ReadRun(t, directory).Exchanged
+	require.Len(t, e, 1)
+	require.ElementsMatch(t, []string{"fixed:efm", "fixed:godunov"}, e[0].Policies)
+	require.InDelta(t, float64(e[0].Implementations[0].Calls), float64(e[0].Implementations[1].Calls), 14)
+}
