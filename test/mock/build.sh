@@ -19,12 +19,12 @@ library() { # file, soname, more flags
         lib/*.c -o "$new/$file" -ldl
 }
 
-wrapper() { # name, directory and name of the library
+wrapper() { # name, compiler, directory and name of the library
     cat >"$new/$1" <<END
 #!/bin/sh
 # Compiles and links for the mock MPI, wherever its directory has moved to.
 top=\$(cd "\$(dirname "\$0")/.." && pwd)
-exec gcc -I"\$top/include" "\$@" -L"\$top/$2" -Wl,-rpath,"\$top/$2" -l$3
+exec $2 -I"\$top/include" "\$@" -L"\$top/$3" -Wl,-rpath,"\$top/$3" -l$4
 END
     chmod +x "$new/$1"
 }
@@ -38,8 +38,9 @@ go build -o "$new/mpirun" ./mockrun
 wait $abi
 wait $foreign
 ln -s libmpi_abi.so "$new/libmpi_abi.so.1"
-wrapper mpicc lib mpi_abi
-wrapper mpicc-foreign lib-foreign foreignmpi
+wrapper mpicc gcc lib mpi_abi
+wrapper mpicxx g++ lib mpi_abi
+wrapper mpicc-foreign gcc lib-foreign foreignmpi
 cp include/*.h "$new"
 
 mkdir -p "$out/include" "$out/lib" "$out/lib-foreign" "$out/bin"

@@ -102,14 +102,20 @@ func TestMock(t *testing.T) {
 }
 
 func (m *installation) testPrograms(t *testing.T) {
-	const both, realTime, virtual = "both", "real", "virtual"
+	const both, realTime, virtual, cpu = "both", "real", "virtual", "cpu"
 	for _, p := range []struct{ name, mode string }{
 		{"p2p", both}, {"requests", both}, {"coll", both}, {"ops", both}, {"types", both},
 		{"comm", both}, {"objects", both}, {"rma", both},
-		{"threads", realTime}, {"vtime", virtual},
+		{"threads", realTime}, {"vtime", virtual}, {"cpu", cpu},
 	} {
 		exe := m.compile(t, m.path("bin", "mpicc"), p.name)
 		for _, n := range []string{"1", "2", "4", "7"} {
+			if n == "4" && (p.mode == cpu || p.mode == both && p.name != "objects") { // which knows what its work takes
+				m.expectSuccess(t, "--cpu", "--hosts", "2", "-n", n, exe)
+			}
+			if p.mode == cpu {
+				continue
+			}
 			if p.mode != virtual {
 				m.expectSuccess(t, "--hosts", "2", "-n", n, exe)
 			}

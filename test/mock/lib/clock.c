@@ -3,7 +3,8 @@
  * In virtual time the clock here is the true one between calls: a call takes it
  * to the server and brings it back later or equal. It starts at 0 when MPI_Init
  * returns and only the thread that called MPI_Init moves it by sleeping, so a
- * tool's own threads sleep for real. */
+ * tool's own threads sleep for real. With --cpu the time for which that thread
+ * has had a core since the last call is added. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -17,23 +18,58 @@
 static const uint64_t second = 1000000000;
 
 static _Atomic uint64_t virtual_now;
-static _Atomic bool started;
+static _Atomic bool started, computing; /* computing: outside of calls, with --cpu */
+static _Atomic uint64_t computed;       /* reading of the thread's CPU clock at virtual_now */
 static pthread_t owner;
+static clockid_t owners_clock;
+
+static uint64_t read_clock(clockid_t id)
+{
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (uint64_t)t.tv_sec * second + (uint64_t)t.tv_nsec;
+}
+
+uint64_t clock_now(void)
+{
+    if (!environment.is_virtual)
+        return read_clock(CLOCK_MONOTONIC);
+    return virtual_now + (computing ? read_clock(owners_clock) - computed : 0);
+}
 
 __attribute__((constructor)) static void note_main_thread(void)
 {
     owner = pthread_self();
 }
 
+static void compute(void)
+{
+    if (environment.cpu && started) {
+        computed = read_clock(owners_clock);
+        computing = true;
+    }
+}
+
 void clock_start(void)
 {
     owner = pthread_self();
+    pthread_getcpuclockid(owner, &owners_clock);
     started = true;
+    compute();
+}
+
+void clock_stop(void)
+{
+    if (environment.cpu) {
+        virtual_now = clock_now();
+        computing = false;
+    }
 }
 
 void clock_set(uint64_t now)
 {
     virtual_now = now;
+    compute();
 }
 
 static void pass(uint64_t ns)
@@ -47,17 +83,6 @@ void clock_tick(void)
     pass(environment.tick);
 }
 
-static uint64_t read_clock(clockid_t id)
-{
-    struct timespec t;
-    clock_gettime(id, &t);
-    return (uint64_t)t.tv_sec * second + (uint64_t)t.tv_nsec;
-}
-
-uint64_t clock_now(void)
-{
-    return environment.is_virtual ? virtual_now : read_clock(CLOCK_MONOTONIC);
-}
 
 uint64_t mock_now(void)
 {
@@ -68,7 +93,7 @@ uint64_t marple_clock_external(void)
 {
     if (!environment.is_virtual)
         return UINT64_MAX;
-    int64_t host = host_of(environment.rank), now = (int64_t)virtual_now;
+    int64_t host = host_of(environment.rank), now = (int64_t)clock_now();
     return (uint64_t)(now + host * (environment.skew + (int64_t)((__int128)now * environment.drift / (int64_t)second)));
 }
 

@@ -28,14 +28,15 @@ static pthread_t main_thread;
 __attribute__((constructor)) static void read_environment(void)
 {
     const char *text = getenv("MOCKMPI");
-    int is_virtual = 0;
+    int is_virtual = 0, cpu = 0;
     unsigned long long tick = 0;
     long long skew = 0, drift = 0;
-    if (text && sscanf(text, "fd=%d rank=%d size=%d virtual=%d tick=%llu hosts=%d appnum=%d skew=%lld drift=%lld",
-                       &environment.fd, &environment.rank, &environment.size, &is_virtual, &tick,
-                       &environment.hosts, &environment.appnum, &skew, &drift) != 9)
+    if (text && sscanf(text, "fd=%d rank=%d size=%d virtual=%d cpu=%d tick=%llu hosts=%d appnum=%d skew=%lld drift=%lld",
+                       &environment.fd, &environment.rank, &environment.size, &is_virtual, &cpu, &tick,
+                       &environment.hosts, &environment.appnum, &skew, &drift) != 10)
         environment.fd = -1;
     environment.is_virtual = is_virtual;
+    environment.cpu = cpu;
     environment.tick = tick;
     environment.skew = skew;
     environment.drift = drift;

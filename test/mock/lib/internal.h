@@ -39,6 +39,7 @@
 struct environment {
     int fd, rank, size, hosts, appnum;
     bool is_virtual;
+    bool cpu; /* then computing takes the time that its thread has a core */
     uint64_t tick;
     int64_t skew, drift; /* of each host's clock against the one before: ns, and ns per s */
 };
@@ -54,6 +55,7 @@ char *copy_string(const char *text);
 /* clock.c */
 uint64_t clock_now(void);
 void clock_start(void);
+void clock_stop(void); /* in a call, until clock_set */
 void clock_set(uint64_t now);
 void clock_tick(void);
 

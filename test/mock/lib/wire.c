@@ -76,6 +76,7 @@ struct frame frame_new(enum operation op, bool block)
     struct frame f = {.room = 256};
     f.data = allocate(f.room);
     put_space(&f, LENGTH_SIZE + NUMBER_SIZE);
+    clock_stop();
     put_u64(&f, clock_now());
     put_u8(&f, block);
     put_chunk(&f, mpi_function, strlen(mpi_function));

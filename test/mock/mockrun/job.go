@@ -100,16 +100,19 @@ func start(p *plan, appnum, rank int) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	virtual := 0
+	virtual, cpu := 0, 0
 	if p.world.Virtual {
 		virtual = 1
+	}
+	if p.cpu {
+		cpu = 1
 	}
 	argv := p.apps[appnum].argv
 	cmd := exec.Command(argv[0], argv[1:]...)
 	// PMIX_RANK is for tools, which want to know the rank before MPI_Init.
 	cmd.Env = append(os.Environ(), fmt.Sprintf("PMIX_RANK=%d", rank), fmt.Sprintf(
-		"MOCKMPI=fd=%d rank=%d size=%d virtual=%d tick=%d hosts=%d appnum=%d skew=%d drift=%d",
-		rankFD, rank, p.world.Ranks, virtual, p.world.Tick, p.hosts, appnum, p.skew, p.drift))
+		"MOCKMPI=fd=%d rank=%d size=%d virtual=%d cpu=%d tick=%d hosts=%d appnum=%d skew=%d drift=%d",
+		rankFD, rank, p.world.Ranks, virtual, cpu, p.world.Tick, p.hosts, appnum, p.skew, p.drift))
 	if rank == 0 {
 		cmd.Stdin = os.Stdin
 	}

@@ -28,6 +28,7 @@ type plan struct {
 	hosts int
 	skew  int64 // of each host's clock against the one before, ns
 	drift int64 // likewise, ns per s
+	cpu   bool  // computing takes virtual time: for as long as its thread has a core
 	world world.Config
 }
 
@@ -41,6 +42,7 @@ func parse(args []string) (*plan, error) {
 		flags.IntVar(&a.ranks, "np", 1, "the same")
 		if p.apps == nil {
 			flags.BoolVar(&p.world.Virtual, "virtual", false, "run on the virtual clock")
+			flags.BoolVar(&p.cpu, "cpu", false, "run on the virtual clock, and have it go on while a rank computes: by its thread's CPU time")
 			flags.Uint64Var(&cost.Latency, "latency", 1000, "virtual latency of a message in `ns`")
 			flags.Uint64Var(&cost.Bandwidth, "bandwidth", 10000, "virtual bandwidth in `bytes` per µs")
 			flags.IntVar(&p.world.Eager, "eager", 4096, "largest send that does not wait for its receive, in `bytes`")
@@ -72,6 +74,7 @@ func parse(args []string) (*plan, error) {
 	if p.apps == nil {
 		return nil, errors.New("no program to run")
 	}
+	p.world.Virtual = p.world.Virtual || p.cpu
 	if p.world.Virtual {
 		p.world.Latency, p.world.Bandwidth, p.world.Tick = cost.Latency, cost.Bandwidth, cost.Tick
 	}
