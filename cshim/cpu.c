@@ -128,36 +128,71 @@ MRL_COLD void mrl_cpu_begin(struct mrl_thread *t)
 }
 
 /*
+ * What went without a core up to the tick that is returned, since this was last asked. Where the core is lost while it is
+ * asked, it is asked again: `reading` ticks of the time since `now` have gone into the last time.
+ */
+static uint64_t ask(struct mrl_thread *t, uint64_t now, struct off *off, uint64_t *reading)
+{
+    *off = (struct off){0, 0};
+    for (int tries = 0; tries < 4; tries++) {
+        struct off more = off_core(t);
+        off->runnable += more.runnable;
+        off->blocked += more.blocked;
+        uint64_t after = mrl_now();
+        *reading = after - now;
+        if (*reading <= mrl.long_ticks)
+            return after;
+        now = after;
+    }
+    *reading = 0;
+    return now;
+}
+
+/*
+ * Within a gap that has become long, for whoever asks what the thread has spent: takes what it went without a core from
+ * that. The MRL_BEFORE of the event that ends the gap has it all. All that is returned happened before the tick that is.
+ */
+MRL_COLD uint64_t mrl_cpu_notice(struct mrl_thread *t, uint64_t now)
+{
+    uint64_t ended = mrl_ended(t), reading;
+    if (t->noticed_at > ended && now - t->noticed_at <= mrl.long_ticks)
+        return now;
+    struct off off;
+    now = t->noticed_at = ask(t, now, &off, &reading);
+    limit(&off, now - ended - t->noticed_off - t->noticed_blocked);
+    t->noticed_off += off.runnable;
+    t->noticed_blocked += off.blocked;
+    t->off_sum += off.runnable;
+    mrl_took(t, reading);
+    return now;
+}
+
+/*
  * Before an event: says in an MRL_BEFORE what became of the gap that ends now. The event begins at the tick that is
  * returned: between a tick that was looked at and one that counts, the core could be lost unseen.
  */
 MRL_COLD uint64_t mrl_cpu_gap(struct mrl_thread *t, uint64_t now)
 {
-    struct off off = {0, 0};
     if (t->unentered) {
         mrl_enter_late(t);
         if (!t->own_ticks && now - t->last_end <= mrl.long_ticks)
             return now;
     }
-    uint64_t gap = now - mrl_ended(t), own = t->own_ticks, reading = 0, after = now;
-    t->own_ticks = 0;
-    if (gap > mrl.long_ticks) {
-        off = off_core(t);
-        limit(&off, gap);
-        after = mrl_now();
-        reading = after - now;
-        if (reading > mrl.long_ticks) { /* it takes 3 microseconds: the core was lost meanwhile */
-            mrl_cpu_begin(t);
-            after = mrl_now();
-            off.runnable += after - now;
-            reading = 0;
-        }
+    uint64_t ended = mrl_ended(t), own = t->own_ticks, reading = 0, after = now;
+    struct off off = {t->noticed_off, t->noticed_blocked};
+    t->own_ticks = t->noticed_off = t->noticed_blocked = 0;
+    if (now - ended > mrl.long_ticks) {
+        struct off more;
+        after = ask(t, now, &more, &reading);
+        limit(&more, after - ended - off.runnable - off.blocked);
+        t->off_sum += more.runnable;
+        off.runnable += more.runnable;
+        off.blocked += more.blocked;
     }
     /* What Marple did since the last event may have been interrupted too, which is in `off` already. */
-    uint64_t most = off.runnable + off.blocked < gap ? gap - off.runnable - off.blocked : 0;
+    uint64_t gap = after - reading - ended, most = off.runnable + off.blocked < gap ? gap - off.runnable - off.blocked : 0;
     own = (own < most ? own : most) + reading;
     t->own_sum += reading;
-    t->off_sum += off.runnable;
     if (mrl.sampling) {
         mrl_samples_write(t);
         uint64_t wrote = mrl_now();
@@ -186,11 +221,15 @@ MRL_COLD uint64_t mrl_cpu_gap(struct mrl_thread *t, uint64_t now)
 /* After a long call: keeps what became of it for the MRL_INSIDE that follows its record. */
 MRL_COLD void mrl_cpu_call(struct mrl_thread *t, uint64_t start, uint64_t end)
 {
-    struct off off = off_core(t);
+    struct off off;
+    uint64_t reading, asked = ask(t, end, &off, &reading), later = asked - end - reading; /* lost while asking */
+    later = later < off.runnable ? later : off.runnable;
+    off.runnable -= later;
     limit(&off, end - start);
     t->off_inside = off.runnable;
-    t->off_sum += off.runnable;
+    t->off_sum += off.runnable + later;
     t->mpi_sum -= off.runnable; /* the call will add all of its time */
     t->off_blocked = off.blocked;
-    mrl_own(t, end);
+    t->noticed_off = later;
+    mrl_took(t, asked - end - later);
 }

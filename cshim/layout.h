@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define MRL_MAGIC "MARPLE\r\n"
-#define MRL_VERSION 15u
+#define MRL_VERSION 16u
 
 /* What a call does. The order is that of analysis/record; values are written to disk. */
 enum mrl_op {
@@ -379,6 +379,8 @@ struct mrl_thread {
     uint64_t cpu_ns, cpu_wall_ns; /* thread CPU time, and CLOCK_MONOTONIC_RAW when it was read */
     uint64_t delay_ns;            /* run-queue delay then */
     uint64_t switches;            /* voluntary context switches then */
+    uint64_t noticed_off, noticed_blocked, noticed_at; /* of the gap that goes on: ticks without a core, and up to when */
+    uint64_t told_wall, told_mpi, seen_mpi; /* ns that hooks were told were spent, in all and in MPI, and those in mpi_sum then */
     uint64_t deep_regions;       /* region entries beyond MRL_DEPTH */
     uint64_t bad_exits;          /* region ends that matched no open region */
     uint64_t inside_hooks;       /* hooks called from inside an MPI call, not recorded */

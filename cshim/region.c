@@ -232,9 +232,22 @@ static int totals(struct marple_totals *out)
     struct mrl_thread *t = mrl_outside_mpi();
     if (!t)
         return 0;
+    uint64_t now = mrl_now();
+    if (unlikely(now - mrl_ended(t) > mrl.long_ticks))
+        now = mrl_cpu_notice(t, now);
     t->inside = 0;
-    out->wall = mrl_ticks_to_ns(mrl_now() - t->begin_tick - t->own_sum - t->off_sum);
-    out->mpi = mrl_ticks_to_ns(t->mpi_sum);
+    /* Clocks that are calibrated apart differ by parts per million: nobody is told that time has gone back. */
+    uint64_t passed = now - t->begin_tick, other = t->own_sum + t->off_sum;
+    uint64_t more = mrl_ticks_to_ns(passed > other ? passed - other : 0) - t->told_wall, in_mpi = mrl_ticks_to_ns(t->mpi_sum), mpi = in_mpi - t->seen_mpi;
+    if ((int64_t)more < 0)
+        more = 0;
+    if ((int64_t)mpi < 0)
+        mpi = 0;
+    t->seen_mpi = in_mpi;
+    t->told_wall += more;
+    t->told_mpi += mpi < more ? mpi : more;
+    out->wall = t->told_wall;
+    out->mpi = t->told_mpi;
     out->rank = mrl.header->rank;
     out->ranks = mrl.header->ranks;
     return 1;

@@ -128,6 +128,7 @@ void mrl_cpu_begin(struct mrl_thread *t);
 void mrl_cpu_others_begin(void);
 uint64_t mrl_cpu_others(void);
 uint64_t mrl_cpu_gap(struct mrl_thread *t, uint64_t now);
+uint64_t mrl_cpu_notice(struct mrl_thread *t, uint64_t now);
 void mrl_cpu_call(struct mrl_thread *t, uint64_t start, uint64_t end);
 
 /* core.c */
@@ -362,6 +363,18 @@ static inline uint64_t mrl_ended(const struct mrl_thread *t)
     return t->last_end ? t->last_end : t->gap_from;
 }
 
+/* Says that Marple itself has taken so many ticks of the gap that goes on. */
+static inline void mrl_took(struct mrl_thread *t, uint64_t ticks)
+{
+    if (ticks > t->longest)
+        t->longest = ticks;
+    t->own_ticks += ticks;
+    t->own_sum += ticks;
+    if (t->last_end)
+        t->gap_from = t->last_end;
+    t->last_end = 0; /* so that one comparison tells both a long gap and this */
+}
+
 /*
  * Says that Marple itself has taken the time since `begin`. A core lost meanwhile was lost by Marple: the gap that goes
  * on knows nothing of it, unless it has been going on for so long that it must be asked about in any case.
@@ -370,14 +383,7 @@ static inline void mrl_own(struct mrl_thread *t, uint64_t begin)
 {
     if (mrl_now() - begin > mrl.long_ticks && begin - mrl_ended(t) <= mrl.long_ticks)
         mrl_cpu_begin(t);
-    uint64_t ticks = mrl_now() - begin;
-    if (ticks > t->longest)
-        t->longest = ticks;
-    t->own_ticks += ticks;
-    t->own_sum += ticks;
-    if (t->last_end)
-        t->gap_from = t->last_end;
-    t->last_end = 0; /* so that one comparison tells both a long gap and this */
+    mrl_took(t, mrl_now() - begin);
 }
 
 /* What Marple had taken when the last event ended. */

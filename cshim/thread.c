@@ -93,7 +93,7 @@ MRL_COLD struct mrl_thread *mrl_attach(void)
     t->bad_exits += t->depth;
     t->depth = 0;
     t->unentered = 0;
-    t->own_ticks = 0;
+    t->own_ticks = t->noticed_off = t->noticed_blocked = t->noticed_at = 0;
     t->os_tid = (uint64_t)syscall(SYS_gettid);
     if (mrl.counters)
         mrl_counters_begin(t);

@@ -326,7 +326,7 @@ type Header struct {
 
 const (
 	magic   = "MARPLE\r\n"
-	version = 15
+	version = 16
 
 	recordSize    = 32
 	stringsMax    = 1 << 20
@@ -400,6 +400,12 @@ type thread struct {
 	cpuNs, wallNs  uint64
 	delay          uint64
 	switches       uint64
+	noticedOff     uint64
+	noticedBlocked uint64
+	noticedAt      uint64
+	toldWall       uint64
+	toldMpi        uint64
+	seenMpi        uint64
 	deepRegions    uint64
 	badExits       uint64
 	insideHooks    uint64
