@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"marple/analysis/mpi"
 	"marple/analysis/record"
 	"marple/analysis/stat"
 )
@@ -77,7 +78,31 @@ func FromProcess(p *record.Process) *Graph {
 	stuck := b.stuck() // which may need modules that nothing else does
 	graph := b.finish()
 	graph.Stuck = stuck
+	if p.Header().State != record.Finalized {
+		graph.Left = b.left()
+	}
 	return graph
+}
+
+// left are the collective operations that the process has come back from, if all of them are known.
+func (b *builder) left() []Left {
+	left := Left{b.rank, map[uint64]uint64{}}
+	comms := b.p.Comms()
+	for _, t := range b.p.Threads() {
+		if t.EntriesLost > 0 || t.Dropped > 0 || t.Behind > 0 {
+			return nil
+		}
+		for i := range t.Entries {
+			e := &t.Entries[i]
+			if e.Kind() != record.EntryCall || int(e.Path()) >= len(b.table) || int(e.Comm()) >= len(comms) {
+				continue
+			}
+			if mpi.Known(b.p.String(b.table[e.Path()].Name), e.Op, e.Flags).Waits >= mpi.Members {
+				left.Collectives[comms[e.Comm()].ID] += e.N
+			}
+		}
+	}
+	return []Left{left}
 }
 
 // stuck are the calls that did not return, if the process did not end well.

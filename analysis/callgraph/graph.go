@@ -150,7 +150,16 @@ type Module struct {
 type Graph struct {
 	Nodes   []Node
 	Modules []Module
-	Stuck   []Stuck // of ranks that did not end through MPI_Finalize; they send their graphs to nobody, so it is never encoded
+	// Of ranks that did not end through MPI_Finalize. They send their graphs to nobody, so these are never encoded.
+	Stuck []Stuck
+	Left  []Left
+}
+
+// Left is how many collective operations a rank has come back from, by the communicator's id: all members make them in
+// the same order (MPI-4.1, section 6.13).
+type Left struct {
+	Rank        int32
+	Collectives map[uint64]uint64
 }
 
 // Stuck is an MPI call that a thread was in when its process ended.

@@ -12,6 +12,7 @@ import (
 func Merge(a, b *Graph, ranks int) *Graph {
 	return &Graph{
 		Stuck: append(a.Stuck[:len(a.Stuck):len(a.Stuck)], b.Stuck...),
+		Left:  append(a.Left[:len(a.Left):len(a.Left)], b.Left...),
 		Nodes: stat.MergeSorted(a.Nodes, b.Nodes, func(x, y Node) int { return cmp.Compare(x.ID, y.ID) },
 			func(x, y Node) Node { return mergeNodes(x, y, ranks) }),
 		Modules: stat.MergeSorted(a.Modules, b.Modules, func(x, y Module) int { return cmp.Compare(x.Key, y.Key) },

@@ -31,6 +31,7 @@ type hanging struct {
 	own     *Stuck
 	waits   mpi.Waits
 	members []int // of the communicator; nil if it is not known
+	unsure  bool  // it is not known whether members have left a collective operation, or have not come to it
 }
 
 // stuck are the calls that ranks were in when they ended, unless they got through MPI_Finalize, and what they waited for.
@@ -43,11 +44,15 @@ func (b *builder) stuck(r *Run) []Stuck {
 	for i, s := range found {
 		list[i] = Stuck{Rank: s.Rank, Thread: s.Thread, Call: s.Name, Site: b.stuckAt(s.Site), Peer: s.Peer, SinceNs: s.Ns, WaitedNs: max(r.WallNs, s.Ns) - s.Ns, Ended: s.Ended}
 		if s.Main && !s.Ended {
-			calls[int(s.Rank)] = &hanging{s, &list[i], waitsOf(s.Name), b.members(s.Comm)}
+			calls[int(s.Rank)] = &hanging{Stuck: s, own: &list[i], waits: waitsOf(s.Name), members: b.members(s.Comm)}
 		}
 	}
+	left := map[int]map[uint64]uint64{}
+	for _, l := range b.p.Graph.Left {
+		left[int(l.Rank)] = l.Collectives
+	}
 	for _, h := range calls {
-		h.waitFor(calls)
+		h.waitFor(calls, left)
 	}
 	b.deadlocks(r, calls)
 	return list
@@ -82,13 +87,30 @@ func (b *builder) members(id uint64) (list []int) {
 	return list
 }
 
-// waitFor finds out whom a call waits for.
-func (h *hanging) waitFor(calls map[int]*hanging) {
-	var absent, below []int // members that are not in this call, too; of them those before this rank
+// came tells whether a member has come to the collective operation that this call is of, as far as that is known: it may
+// have left it, too.
+func (h *hanging) came(m int, other *hanging, left map[int]map[uint64]uint64) (came, known bool) {
+	same := other != nil && other.Name == h.Name && other.Comm == h.Comm
+	mine, theirs := left[int(h.Rank)], left[m]
+	if mine == nil || theirs == nil {
+		return same, false
+	}
+	ahead := theirs[h.Comm] - mine[h.Comm]
+	return int64(ahead) > 0 || ahead == 0 && same, true
+}
+
+// waitFor finds out whom a call waits for, by how many collective operations ranks have left.
+func (h *hanging) waitFor(calls map[int]*hanging, left map[int]map[uint64]uint64) {
+	var absent, below []int // members that have not come to this call; of them those before this rank
 	lower := true
 	for _, m := range h.members {
 		lower = lower && m != int(h.Rank)
-		if other := calls[m]; m != int(h.Rank) && (other == nil || other.Name != h.Name || other.Comm != h.Comm) {
+		if m == int(h.Rank) {
+			continue
+		}
+		came, known := h.came(m, calls[m], left)
+		h.unsure = h.unsure || h.waits >= mpi.Members && !known
+		if !came {
 			absent = append(absent, m)
 			if lower {
 				below = append(below, m)
@@ -145,6 +167,7 @@ func (b *builder) deadlocks(r *Run, calls map[int]*hanging) {
 		}
 	}
 	for _, h := range calls {
+		h.own.Uncertain = h.own.Deadlock && h.unsure
 		for _, m := range h.own.WaitsFor {
 			other := calls[m]
 			h.own.Uncertain = h.own.Uncertain || h.own.Deadlock && h.takes() && (other != nil && other.Flying || b.underWay(m, int(h.Rank)))
@@ -230,7 +253,7 @@ func (r *Run) circle(at map[int]*Stuck, ranks []int, next func(*Stuck) int) Note
 	}
 	first := "Deadlock: "
 	if uncertain {
-		first = "A deadlock, unless messages were still under way: "
+		first = "A deadlock, unless messages or collective operations were still under way: "
 	}
 	return Note{deadlock, fmt.Sprintf("%s%s; all of them since %s after the beginning", first, strings.Join(parts, ", "), words.Duration(float64(waited)/1e9)), uint64(len(ranks))}
 }

@@ -33,32 +33,46 @@ func TestDeadlocks(t *testing.T) {
 		ended      map[int32]uint8
 		deadlocked []int32
 		says       string
+		left       map[int32]uint64 // collective operations on world that ranks have come back from
 	}{
-		{"a circle", []callgraph.Stuck{in(0, "MPI_Recv", 1), in(1, "MPI_Recv", 0)}, nil, nil, []int32{0, 1}, "Deadlock: rank 0 waits for rank 1"},
-		{"a message under way", []callgraph.Stuck{in(0, "MPI_Recv", 1), in(1, "MPI_Recv", 0)}, sent, nil, []int32{0, 1}, "A deadlock, unless messages"},
-		{"an operation under way", []callgraph.Stuck{in(0, "MPI_Recv", 1), flying(in(1, "MPI_Recv", 0))}, nil, nil, []int32{0, 1}, "A deadlock, unless messages"},
-		{"both send", []callgraph.Stuck{in(0, "MPI_Ssend", 1), in(1, "MPI_Ssend_c", 0)}, nil, nil, []int32{0, 1}, "Deadlock: "},
-		{"a sender and its receiver", []callgraph.Stuck{in(0, "MPI_Send", 1), in(1, "MPI_Recv", 0)}, nil, nil, nil, ""},
-		{"an exchange", []callgraph.Stuck{in(0, "MPI_Sendrecv", 1), in(1, "MPI_Sendrecv", 0)}, nil, nil, nil, ""},
-		{"waiting for one that computes", []callgraph.Stuck{in(0, "MPI_Recv", 1)}, nil, nil, nil, "Rank 0 was in MPI_Recv, waiting for rank 1, since"},
-		{"waiting for one that has ended", []callgraph.Stuck{in(0, "MPI_Recv", 3)}, nil, map[int32]uint8{3: record.Exited}, []int32{0}, "Rank 0 was in MPI_Recv, waiting for rank 3, since"},
+		{"a circle", []callgraph.Stuck{in(0, "MPI_Recv", 1), in(1, "MPI_Recv", 0)}, nil, nil, []int32{0, 1}, "Deadlock: rank 0 waits for rank 1", nil},
+		{"a message under way", []callgraph.Stuck{in(0, "MPI_Recv", 1), in(1, "MPI_Recv", 0)}, sent, nil, []int32{0, 1}, "A deadlock, unless messages", nil},
+		{"an operation under way", []callgraph.Stuck{in(0, "MPI_Recv", 1), flying(in(1, "MPI_Recv", 0))}, nil, nil, []int32{0, 1}, "A deadlock, unless messages", nil},
+		{"both send", []callgraph.Stuck{in(0, "MPI_Ssend", 1), in(1, "MPI_Ssend_c", 0)}, nil, nil, []int32{0, 1}, "Deadlock: ", nil},
+		{"a sender and its receiver", []callgraph.Stuck{in(0, "MPI_Send", 1), in(1, "MPI_Recv", 0)}, nil, nil, nil, "", nil},
+		{"an exchange", []callgraph.Stuck{in(0, "MPI_Sendrecv", 1), in(1, "MPI_Sendrecv", 0)}, nil, nil, nil, "", nil},
+		{"waiting for one that computes", []callgraph.Stuck{in(0, "MPI_Recv", 1)}, nil, nil, nil, "Rank 0 was in MPI_Recv, waiting for rank 1, since", nil},
+		{"waiting for one that has ended", []callgraph.Stuck{in(0, "MPI_Recv", 3)}, nil, map[int32]uint8{3: record.Exited}, []int32{0}, "Rank 0 was in MPI_Recv, waiting for rank 3, since", nil},
 		{"a message and a barrier", []callgraph.Stuck{in(0, "MPI_Recv", 3), in(1, "MPI_Barrier", -3), in(2, "MPI_Barrier", -3), in(3, "MPI_Barrier", -3)}, nil, nil,
-			[]int32{0, 1, 2, 3}, "Deadlock: rank 0 waits for rank 3 in MPI_Recv, rank 3 waits for rank 0 in MPI_Barrier; all"},
+			[]int32{0, 1, 2, 3}, "Deadlock: rank 0 waits for rank 3 in MPI_Recv, rank 3 waits for rank 0 in MPI_Barrier; all", nil},
 		{"two orders of communicators", []callgraph.Stuck{on(pair, in(0, "MPI_Barrier", -3)), in(1, "MPI_Barrier", -3), in(2, "MPI_Barrier", -3), in(3, "MPI_Barrier", -3)}, nil, nil,
-			[]int32{0, 1, 2, 3}, "Deadlock: rank 0 waits for rank 1"},
-		{"all in one barrier", []callgraph.Stuck{in(0, "MPI_Barrier", -3), in(1, "MPI_Barrier", -3), in(2, "MPI_Barrier", -3), in(3, "MPI_Barrier", -3)}, nil, nil, nil, ""},
+			[]int32{0, 1, 2, 3}, "Deadlock: rank 0 waits for rank 1", nil},
+		{"all in one barrier", []callgraph.Stuck{in(0, "MPI_Barrier", -3), in(1, "MPI_Barrier", -3), in(2, "MPI_Barrier", -3), in(3, "MPI_Barrier", -3)}, nil, nil, nil, "", nil},
 		{"a root that does not come", []callgraph.Stuck{in(0, "MPI_Recv", 2), in(1, "MPI_Bcast", 0), in(2, "MPI_Bcast", 0)}, nil, nil, []int32{0, 1, 2},
-			"Deadlock: rank 0 waits for rank 2 in MPI_Recv, rank 2 waits for rank 0 in MPI_Bcast"},
-		{"any of several, one of which computes", []callgraph.Stuck{in(0, "MPI_Recv", record.Any), in(1, "MPI_Recv", 0), in(2, "MPI_Recv", 0)}, nil, nil, nil, ""},
+			"Deadlock: rank 0 waits for rank 2 in MPI_Recv, rank 2 waits for rank 0 in MPI_Bcast", nil},
+		{"any of several, one of which computes", []callgraph.Stuck{in(0, "MPI_Recv", record.Any), in(1, "MPI_Recv", 0), in(2, "MPI_Recv", 0)}, nil, nil, nil, "", nil},
 		{"any of several, none of which can", []callgraph.Stuck{in(0, "MPI_Probe", record.Any), in(1, "MPI_Recv", 0), in(2, "MPI_Recv", 0), in(3, "MPI_Reduce", 1)}, nil, nil,
-			[]int32{0, 1, 2, 3}, "Deadlock: rank 0 waits for rank 1"},
-		{"what a call waits for is not known", []callgraph.Stuck{in(0, "MPI_Recv", 1), in(1, "MPI_Waitall", -3)}, nil, nil, nil, ""},
+			[]int32{0, 1, 2, 3}, "Deadlock: rank 0 waits for rank 1", nil},
+		{"a barrier that the other one has left", []callgraph.Stuck{in(0, "MPI_Barrier", -3), in(1, "MPI_Recv", 0), in(2, "MPI_Barrier", -3), in(3, "MPI_Recv", 1)}, nil, nil, nil,
+			"Ranks 0 and 2 were in MPI_Barrier, since", map[int32]uint64{0: 3, 1: 4, 2: 3, 3: 4}},
+		{"a barrier that another one has not come to", []callgraph.Stuck{in(0, "MPI_Barrier", -3), in(1, "MPI_Recv", 0), in(2, "MPI_Barrier", -3), in(3, "MPI_Barrier", -3)}, nil, nil,
+			[]int32{0, 1, 2, 3}, "Deadlock: rank 0 waits for rank 1 in MPI_Barrier, rank 1 waits for rank 0", map[int32]uint64{0: 3, 1: 3, 2: 3, 3: 3}},
+		{"the next barrier", []callgraph.Stuck{in(0, "MPI_Barrier", -3), in(1, "MPI_Barrier", -3), in(2, "MPI_Barrier", -3), in(3, "MPI_Barrier", -3)}, nil, nil, nil,
+			"Rank 0 was in MPI_Barrier, waiting", map[int32]uint64{0: 5, 1: 4, 2: 4, 3: 4}},
+		{"one that computes behind the barrier", []callgraph.Stuck{in(0, "MPI_Barrier", -3)}, nil, nil, nil,
+			"Rank 0 was in MPI_Barrier, waiting for ranks 2 and 3, since", map[int32]uint64{0: 3, 1: 4, 2: 3, 3: 2}},
+		{"how far others are is not known", []callgraph.Stuck{in(0, "MPI_Barrier", -3), in(1, "MPI_Recv", 0), in(2, "MPI_Barrier", -3), in(3, "MPI_Barrier", -3)}, nil, nil,
+			[]int32{0, 1, 2, 3}, "A deadlock, unless", map[int32]uint64{}},
+		{"what a call waits for is not known", []callgraph.Stuck{in(0, "MPI_Recv", 1), in(1, "MPI_Waitall", -3)}, nil, nil, nil, "", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := &profile.Profile{World: 4, Peers: c.peers, Comms: []profile.Comm{{ID: world, Members: []record.Run{{First: 0, Stride: 1, Count: 4}}},
 				{ID: pair, Members: []record.Run{{First: 0, Stride: 1, Count: 2}}}}}
 			p.Graph.Stuck = c.calls
 			for rank := range int32(4) {
+				if left, known := c.left[rank]; known || c.left == nil {
+					p.Graph.Left = append(p.Graph.Left, callgraph.Left{Rank: rank, Collectives: map[uint64]uint64{world: left}})
+				}
 				state := uint8(record.Running)
 				if how, ok := c.ended[rank]; ok {
 					state = how
