@@ -253,6 +253,7 @@ func init() {
 		"wait_ranks":   ofWaits((*waits).waiters),
 		"late_ranks":   ofWaits((*waits).latecomers),
 		"latecomers":   ofWaits((*waits).latecomersInWords),
+		"in_turn":      ofWaits((*waits).whetherInTurn),
 		"chance":       func(e *evaluator, args []any) (any, error) { return e.chance(args[0].(rankSet)), nil },
 		"unknown_wait": func(e *evaluator, _ []any) (any, error) { return e.unknownWaiting(), nil },
 		"late_call":    ofWaits((*waits).lateCall),

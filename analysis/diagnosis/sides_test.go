@@ -37,12 +37,44 @@ func TestNoRankWaitsForItself(t *testing.T) {
 		{"one, for whom is not known", []int32{0}, []int32{0}, nil, "other ranks", rankSet{0}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := &waits{Waits: &run.Waits{Pairs: c.pairs,
+			w := &waits{data: &data{}, Waits: &run.Waits{Pairs: c.pairs,
 				Sites:  []run.WaitSite{{Pattern: "late-sender", PerRank: site(c.waiting...)}, {Pattern: "wait-at-barrier", PerRank: site(c.barrier...)}},
 				Delays: []run.DelaySite{{Pattern: "late-sender", Node: "n", Direct: 100, PerRank: site(c.cause...)}}}}
+			w.data.r = &run.Run{Waits: w.Waits}
 			require.Equal(t, c.title, w.latecomersInWords("late-sender"))
 			require.Equal(t, c.waiters, w.waiters("late-sender"))
 			require.Equal(t, mostOf(site(c.cause...)), w.delayRanks("late-sender"), "where the delay is")
+		})
+	}
+}
+
+// Steps that take longer now on one rank, now on another, make ranks wait though all compute equally long: no rank is named.
+func TestLateInTurn(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		late  func(step int) int
+		title string
+		ranks []int
+	}{
+		{"in turn", func(step int) int { return []int{0, 1, 0, 2, 0, 1, 3, 2}[step%8] }, "a different rank each time", []int{}},
+		{"all in turn", func(step int) int { return step % 4 }, "each other", []int{0, 1, 2, 3}},
+		{"always one", func(int) int { return 2 }, "rank 2, which is late", []int{2}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := analysistest.RunWithWaits(4, 4, func(r *rank) {
+				for step := range 40 {
+					extra := uint64(0)
+					if r.Rank == c.late(step) {
+						extra = 4 * ms
+					}
+					r.Compute(10*ms + extra)
+					r.Call(20, "MPI_Allreduce", record.OpNToN, 0, record.Call{Duration: 4*ms - extra + ms/10, Peer: record.NoPeer, Collective: true, Out: 8, In: 8})
+				}
+			})
+			w := &waits{newData(r), r.Waits}
+			require.Equal(t, c.title, w.latecomersInWords("wait-at-nxn"))
+			require.EqualValues(t, c.ranks, w.latecomers("wait-at-nxn"))
+			require.Equal(t, c.name != "always one", w.whetherInTurn("wait-at-nxn") != "")
 		})
 	}
 }

@@ -322,19 +322,49 @@ func (w *waits) waiters(pattern string) any {
 	return waiting
 }
 
+// latecomers are no ranks where none is late for longer than others.
 func (w *waits) latecomers(pattern string) any {
-	_, late := w.sides(pattern)
+	waiting, late := w.sides(pattern)
+	if w.inTurn(pattern) && !slices.Equal(waiting, late) {
+		return rankSet{}
+	}
 	return late
+}
+
+// inTurn tells whether the delays behind a pattern's waits come now from one rank, now from another: where ranks compute
+// equally long over the whole run at the places of these delays, or nearly so, none of them is the late one.
+func (w *waits) inTurn(pattern string) bool {
+	_, delays := w.placedWaits()
+	var all, steady float64
+	for _, d := range delays.all {
+		if d.pattern == pattern {
+			n := w.nodes[d.node]
+			excess := (float64(n.Exclusive.Max)*float64(w.r.Ranks) - float64(n.Exclusive.Sum)) / n.per
+			all += d.seconds
+			steady += min(d.seconds, max(excess, 0))
+		}
+	}
+	return w.r.Ranks > 2 && 2*steady < all
+}
+
+// whetherInTurn is a sentence for advice, if that is so.
+func (w *waits) whetherInTurn(pattern string) any {
+	if !w.inTurn(pattern) {
+		return ""
+	}
+	return " No rank is late in all: now one is, now another. If the work does not vary like that, something else takes the cores: pin the processes, and leave a core to the system."
 }
 
 // latecomersInWords says of the ranks that all wait for and are waited for that they do so for each other.
 func (w *waits) latecomersInWords(pattern string) any {
 	waiting, late := w.sides(pattern)
 	switch {
+	case slices.Equal(late, waiting) && len(late) > 0:
+		return "each other"
+	case w.inTurn(pattern):
+		return "a different rank each time"
 	case len(late) == 0:
 		return "other ranks"
-	case slices.Equal(late, waiting):
-		return "each other"
 	case len(late) == 1:
 		return words.Ranks(late) + ", which is late"
 	}

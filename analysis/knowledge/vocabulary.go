@@ -191,6 +191,7 @@ var functions = map[string]function{
 	"wait_ranks":   {args: []Kind{Pattern}, result: gives(Ranks, plain), needs: []string{"wait-states"}, about: "ranks that wait longest, where most is waited in this way"},
 	"late_ranks":   {args: []Kind{Pattern}, result: gives(Ranks, plain), needs: []string{"wait-states"}, about: "ranks that they wait for"},
 	"latecomers":   {args: []Kind{Pattern}, result: gives(Text, plain), needs: []string{"wait-states"}, about: "the same in words: that they come late, or that ranks wait for each other"},
+	"in_turn":      {args: []Kind{Pattern}, result: gives(Text, plain), needs: []string{"wait-states"}, about: "a sentence for advice if now one rank is late, now another; else nothing"},
 	"late_call":    {args: []Kind{Pattern}, result: gives(Text, plain), needs: []string{"wait-states"}, about: "the call that they wait for, where most is waited in this way"},
 	"delay_time":   {args: []Kind{Pattern}, result: gives(Number, seconds), needs: []string{"wait-states"}, about: "waiting of this kind that the most expensive delay causes"},
 	"delay_passed": {args: []Kind{Pattern}, result: gives(Number, seconds), needs: []string{"wait-states"}, about: "what of it is passed on through other ranks"},

@@ -52,10 +52,15 @@ func (w *writer) looks(title string, list []diagnosis.Likeness, explain bool) {
 	if len(list) == 0 {
 		return
 	}
+	const like = 0.1 // with less, a model is not even like it
 	best := list[0]
-	if best.Confidence >= diagnosis.Recognized {
+	switch {
+	case best.Confidence >= diagnosis.Recognized:
 		w.block(title, "           ", fmt.Sprintf("%s (%s), %s sure", best.Model, best.Title, words.Percent(best.Confidence)))
-	} else {
+	case best.Confidence < like && !explain:
+		w.block(title, "           ", "none of the models that are known")
+		return
+	default:
 		w.block(title, "           ", fmt.Sprintf("none of the models that are known; most like %s (%s)", best.Model, words.Percent(best.Confidence)))
 	}
 	for i, l := range list {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"maps"
+	"math/bits"
 	"slices"
 
 	"marple/analysis/callgraph"
@@ -118,8 +119,9 @@ type replay struct {
 	asked   []asked // receives that were matched
 	moves   map[kin]*seen
 	stalls  []stall
-	// rendezvous are sends of the rank that are known to wait for their receives.
+	// rendezvous are sends of the rank that are known to wait for their receives; unsure those of which it may be so.
 	rendezvous []int32
+	unsure     []unsure
 	partners   []int32            // ranks that messages went to or came from
 	usable     map[uint64][]span  // by communicator: operations that all members have logged
 	steps      map[int32][]step   // by partner: when it and this rank were in step
@@ -335,6 +337,7 @@ func (x *replay) messages() error {
 		}
 		x.pair(p, mine, theirSends, theirReceives)
 	}
+	x.lateReceivers()
 	x.progress()
 	x.wrongOrder()
 	return nil
@@ -483,13 +486,11 @@ func (x *replay) pair(p int32, mine [2][]int32, theirSends, theirReceives map[en
 			// A send that ends just when the receive is posted has waited for it only if it is known to wait.
 			d := &r.Calls[m.Done]
 			waited := h.start > d.Start && (h.start < d.End || m.Synchronous && h.start == d.End)
-			if m.Synchronous || waited {
-				x.depend(m.Done, p, h.at, h.main, m.Bytes, LateReceiver)
-				x.rendezvous = append(x.rendezvous, pair.mine)
-			}
-			if waited {
-				x.offer(m.Done, LateReceiver, h.start, p, h.at, h.path)
-				x.inStep(p, m.Done, h.at)
+			switch {
+			case m.Synchronous:
+				x.waitsForReceive(pair.mine, p, h, waited)
+			case waited:
+				x.unsure = append(x.unsure, unsure{pair.mine, p, *h})
 			}
 		}
 	}
@@ -529,6 +530,60 @@ func (x *replay) pair(p int32, mine [2][]int32, theirSends, theirReceives map[en
 			x.depend(m.Done, p, theirs[k].at, theirs[k].main, 0, LateSender)
 		}
 	}
+}
+
+// waitsForReceive notes that a send cannot end before it is received, and waited for that.
+func (x *replay) waitsForReceive(send, p int32, h *half, waited bool) {
+	m := &x.r.Sends[send]
+	x.depend(m.Done, p, h.at, h.main, m.Bytes, LateReceiver)
+	x.rendezvous = append(x.rendezvous, send)
+	if waited {
+		x.offer(m.Done, LateReceiver, h.start, p, h.at, h.path)
+		x.inStep(p, m.Done, h.at)
+	}
+}
+
+// unsure is a send that ended after it was received, which may be a coincidence.
+type unsure struct {
+	send, partner int32
+	half          half
+}
+
+// lateReceivers says which sends have waited for their receives, when it is known what else was waited for: a call that
+// completes a send and a receive goes on when the other rank has come, who sends and receives then, and most of the wait was
+// for its message. Without that the send has waited. Of messages of one size to one rank either all are meant to wait or none.
+func (x *replay) lateReceivers() {
+	type class struct {
+		partner int32
+		bits    int
+	}
+	classOf := func(u *unsure) class { return class{u.partner, bits.Len64(x.r.Sends[u.send].Bytes)} }
+	explained := func(u *unsure) (wait int64, other bool) {
+		call := x.r.Sends[u.send].Done
+		start := x.r.Calls[call].Start
+		wait = u.half.start - start
+		if at := x.found[call]; at > 0 {
+			other = 2*(x.needs[at-1].until-start) >= wait
+		}
+		return wait, other
+	}
+	alone, beside := map[class]int64{}, map[class]int64{}
+	others := make([]bool, len(x.unsure))
+	for i := range x.unsure {
+		u := &x.unsure[i]
+		wait, other := explained(u)
+		if others[i] = other; other {
+			beside[classOf(u)] += wait
+		} else {
+			alone[classOf(u)] += wait
+		}
+	}
+	for i := range x.unsure {
+		if u := &x.unsure[i]; !others[i] || alone[classOf(u)] >= beside[classOf(u)] {
+			x.waitsForReceive(u.send, u.partner, &u.half, !others[i])
+		}
+	}
+	x.unsure = nil
 }
 
 type pair struct {

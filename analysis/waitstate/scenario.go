@@ -22,6 +22,7 @@ type Change struct {
 	// Network: a message, or an operation, arrives Latency ns, and PerByte ns for each of its bytes, after it was sent.
 	Latency, PerByte float64
 	Pattern          Pattern // Prompt
+	Whole            bool    // Balance: all that a rank does there counts as one: what varies from one time to the next stays
 }
 
 // What a change does.
@@ -289,7 +290,7 @@ func (x *player) balance(c *Change) {
 			x.share(c, ranks)
 			continue
 		}
-		often, same, present := 0, true, 0
+		often, same, present := 0, !c.Whole, 0
 		for _, calls := range ranks {
 			if len(calls) > 0 {
 				same = same && (often == 0 || often == len(calls))

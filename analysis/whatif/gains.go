@@ -59,14 +59,18 @@ func replayed(r *run.Run) {
 	by := map[string]waitstate.Scenario{}
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if f.Remedy == nil || !p.room(2) {
+		if f.Remedy == nil || !p.room(4) {
 			continue
 		}
 		if scenarios[i] = Remedy(r, f.Remedy); scenarios[i] == nil {
 			continue
 		}
+		other, varies := p.balance(&scenarios[i])
 		by[f.ID+f.Node] = scenarios[i]
 		g := p.gain(scenarios[i])
+		if varies {
+			g.Low, g.High = min(g.Low, max(other, 0)), max(g.High, other)
+		}
 		switch c := &scenarios[i][0]; c.Kind {
 		case waitstate.Free, waitstate.Prompt:
 			g.AtMost = true
@@ -102,6 +106,22 @@ func replayed(r *run.Run) {
 		r.JointGain.AtMost = atMost
 		p.atMost(&r.JointGain.Gain)
 	}
+}
+
+// balance says which of two things a balance is: where ranks have too much in all, they are given less, and what varies from one
+// time to the next stays; where that brings less than half as much, it is what varies. It gives what the other one saves.
+func (p *player) balance(s *waitstate.Scenario) (other float64, varies bool) {
+	if (*s)[0].Kind != waitstate.Balance {
+		return 0, false
+	}
+	whole := slices.Clone(*s)
+	whole[0].Whole = true
+	each, all := p.share(p.base, *s), p.share(p.base, whole)
+	if all < each/2 {
+		return all, true
+	}
+	*s = whole
+	return each, true
 }
 
 // doubtful is a gain that is none, as far as is known: it may be one, or it is not known what else keeps the run as long.

@@ -9,6 +9,7 @@ import (
 	"marple/analysis/analysistest"
 	"marple/analysis/diagnosis"
 	"marple/analysis/knowledge"
+	"marple/analysis/record"
 	"marple/analysis/run"
 )
 
@@ -45,6 +46,43 @@ func TestGains(t *testing.T) {
 	}
 	Gains(&again)
 	assert.Nil(t, again.Findings[0].Gain, "nothing is said of what was not replayed")
+}
+
+// Whoever has too much in all can be given less; what varies from step to step stays, and is in the range. Where no rank has too
+// much in all, less work for one of them brings nothing: that is in the range.
+func TestGainOfWhatVaries(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		extra      func(rank, step int) uint64 // ms
+		share, low float64
+		high       float64
+		id         string
+	}{
+		{"one, in every other step", func(rank, step int) uint64 { return uint64(rank / 3 * 20 * ((step + 1) % 2)) }, 8.75 / 42, 8.75 / 42, 15. / 42, "imbalance"},
+		{"in turn", func(rank, step int) uint64 { return uint64(5 * ((rank + step) % 4 / 3)) }, 3.75 / 16, 0, 3.75 / 16, "wait-at-nxn"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := analysistest.RunWithWaits(4, 4, func(r *analysistest.Rank) {
+				for step := range 400 {
+					longest := uint64(0)
+					for rank := range 4 {
+						longest = max(longest, c.extra(rank, step))
+					}
+					extra := c.extra(int(r.Rank), step)
+					r.Compute((10 + extra) * ms)
+					r.Call(20, "MPI_Allreduce", record.OpNToN, 0, record.Call{Duration: (1 + longest - extra) * ms, Peer: record.NoPeer, Collective: true, Out: 8, In: 8})
+				}
+			})
+			diagnosis.Conclude(r, knowledge.Library{})
+			Gains(r)
+			require.NotEmpty(t, r.Findings)
+			f := r.Findings[0]
+			require.Equal(t, c.id, f.ID)
+			assert.InDelta(t, c.share, f.Gain.Share, 0.002)
+			assert.InDelta(t, c.low, f.Gain.Low, 0.002)
+			assert.InDelta(t, c.high, f.Gain.High, 0.002)
+		})
+	}
 }
 
 // What one rank does alone may not be divisible: all of it is the most that can be saved.

@@ -86,6 +86,19 @@ static void late_receiver(int i)
         MPI_Recv(&sum, 1, MPI_DOUBLE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/* Each has the other one's message when that one has come: who sends does not wait, though it asks for both at once. */
+static void exchange(int i)
+{
+    MPI_Request r[2];
+    late();
+    entered[i] = now();
+    if (rank <= 1) {
+        MPI_Isend(&number, 1, MPI_DOUBLE, 1 - rank, 3, MPI_COMM_WORLD, &r[0]);
+        MPI_Irecv(&sum, 1, MPI_DOUBLE, 1 - rank, 3, MPI_COMM_WORLD, &r[1]);
+        MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+    }
+}
+
 /* More than libraries send at once: rank 1 gets it when it calls MPI again, unless something else moves it meanwhile. */
 static char large[1 << 16];
 
@@ -170,6 +183,7 @@ static const struct {
     {"late-sender-wait", "late-sender", late_sender_wait, 0},
     {"late-sender-probe", "late-sender", late_sender_probe, 0},
     {"late-receiver", "late-receiver", late_receiver, 0},
+    {"exchange", "late-sender", exchange, 0},
     {"late-progress", "late-progress", late_progress, 0},
     {"barrier", "wait-at-barrier", barrier, 1},
     {"allreduce", "wait-at-nxn", allreduce, 1},

@@ -51,13 +51,14 @@ const (
 	beyond     traits = 1 << iota // what the program loses without the ailment has another cause
 	messages                      // the ailment is what messages cost: real ones are dear beside short work only
 	neighbours                    // it takes more than one neighbour
+	idle                          // the master has little to do, with the ailment and without
 )
 
 var pairs = []pair{
 	{"masterworker", "slow-master", "healthy", "slow-master", 0},
 	{"masterworker", "fine-grain", "healthy", "fine-grain", messages},
 	{"masterworker", "coarse-grain", "healthy", "coarse-grain", 0},
-	{"masterworker", "slow-worker", "rounds", "slow-worker", 0},
+	{"masterworker", "slow-worker", "rounds", "slow-worker", idle},
 	{"masterworker", "starvation", "healthy", "starvation", 0},
 	{"masterworker", "tail", "healthy", "tail", 0},
 	{"pipeline", "slow-stage", "healthy", "slow-stage", 0},
@@ -188,13 +189,37 @@ func TestAilmentsOfModelsOnTheVirtualClock(t *testing.T) {
 				misses++
 			}
 			assert.InEpsilon(t, truth, share, 0.1, "of the time that it costs")
-			if !assert.Empty(t, off.names(), "without it") {
+			others := slices.DeleteFunc(off.findings, func(f run.Finding) bool { return p.traits&idle != 0 && f.ID == "idle-master" })
+			if !assert.Empty(t, others, "without it") {
 				alarms++
 			}
 			assert.Equal(t, designs[p.program].model, on.design)
 		})
 	}
 	tell(t, "ailments", append(table, fmt.Sprintf("%d ailments, %d missed, %d false alarms", len(pairs), misses, alarms)))
+}
+
+// Of few ranks a master that only waits is a large part: on the virtual clock all of its time but what it is busy for.
+func TestMasterThatWaits(t *testing.T) {
+	t.Parallel()
+	harness.Mock.Need(t)
+	r := harness.Mock.Virtual(t, harness.Command{}, 4, []string{harness.Mock.Compile(t, "models/masterworker", "-lm"), "rounds"})
+	require.Equal(t, "idle-master", r.Findings[0].ID)
+	waits := 0.0
+	for _, f := range []string{"MPI_Recv", "MPI_Probe", "MPI_Finalize"} {
+		r.Root().Walk(func(n *run.Node, _ int) bool {
+			if n.Name == f {
+				for _, one := range n.PerRank {
+					if one.Rank == 0 {
+						waits += float64(one.Exclusive)
+					}
+				}
+			}
+			return true
+		})
+	}
+	require.InEpsilon(t, waits/(4*float64(r.WallNs)), r.Findings[0].Share, 0.05)
+	require.InEpsilon(t, r.Findings[0].Share, r.Findings[0].Gain.High, 0.01)
 }
 
 // A program of two designs, one after the other or in turns, is said to be both, and each is diagnosed by its own model.
@@ -208,7 +233,7 @@ func TestPhases(t *testing.T) {
 		ailment string
 		ranks   int
 		named   []string
-	}{{"healthy", 4, nil}, {"turns", 8, nil}, {"slow-master", 8, []string{"slow-master"}}, {"imbalance", 4, []string{"uneven-pieces"}},
+	}{{"healthy", 4, []string{"idle-master"}}, {"turns", 8, nil}, {"slow-master", 8, []string{"slow-master"}}, {"imbalance", 4, []string{"uneven-pieces", "idle-master"}},
 		{"both", 8, []string{"slow-master", "uneven-pieces"}}, {"turns-both", 4, []string{"slow-master", "uneven-pieces"}}} {
 		t.Run(c.ailment, func(t *testing.T) {
 			m := diagnosed(t, &onClock, c.ranks, program, c.ailment)

@@ -16,7 +16,7 @@ import (
 	"marple/test/harness"
 )
 
-var lateness = []string{"late-sender", "late-sender-wait", "late-sender-probe", "late-receiver", "barrier", "allreduce", "iallreduce",
+var lateness = []string{"late-sender", "late-sender-wait", "late-sender-probe", "late-receiver", "exchange", "barrier", "allreduce", "iallreduce",
 	"reduce", "broadcast", "scan", "fence"}
 
 // waits runs test/apps/waits.c; it gives the pattern it is about, for how long ranks waited by the program's own
