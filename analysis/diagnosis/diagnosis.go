@@ -116,6 +116,9 @@ func Diagnose(r *run.Run, events Events, pieces ...Piece) (*Result, error) {
 			continue
 		}
 		for _, s := range p.Scopes {
+			if !g.has[s]["components"] { // nothing of what it is about is there
+				continue
+			}
 			for _, id := range s.Model.Judges {
 				judges = append(judges, judge{id, s.Model.Name, g})
 			}
