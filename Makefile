@@ -118,11 +118,12 @@ test:
 	@$(MAKE) --no-print-directory lint build mock
 	@$(MAKE) --no-print-directory test-go
 
-# Nothing here may depend on how fast the machine is: the time limit is there to end what hangs.
+# Nothing here may depend on how fast the machine is: the time limit is there to end what hangs. Most tests wait for processes
+# that they have started: more go on at a time than there are cores.
 SUITE := go run ./test/suite
 RACE  := record callgraph waitstate profile pipeline
 test-go:
-	@$(SUITE) -- "-vet off -timeout 60m -skip ^TestJudge ./..." "-vet off -race -timeout 60m $(RACE:%=./analysis/%)" "-vet off -race -timeout 60m -run Concurrent ./analysis/symbol"
+	@$(SUITE) -- "-vet off -parallel 4 -timeout 60m -skip ^TestJudge ./..." "-vet off -race -timeout 60m $(RACE:%=./analysis/%)" "-vet off -race -timeout 60m -run Concurrent ./analysis/symbol"
 
 # One after the other: what is judged wants the cores for its ranks.
 judge: build mock
