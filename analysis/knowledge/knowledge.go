@@ -32,7 +32,7 @@ type Model struct {
 	Name, Title, About, Source string
 	File                       string
 	// Judges are the factors of general knowledge that this model's own rules decide about: what looks like one of
-	// them may be its design.
+	// them may be its design. It does so where it sees one of its components, if those go by names.
 	Judges []string
 	// Plain says that general knowledge sees the model's ailments too, in other words; it is enough for a first look.
 	Plain bool

@@ -139,7 +139,7 @@ func TestTheSameRunEverywhere(t *testing.T) {
 				program := []string{mpi.Compile(t, "deterministic"), fmt.Sprint(harness.Scale(3, 30))}
 				measured, r := mpi.Measured(t, harness.Command{}, ranks, program)
 				require.Zero(t, r.Code, r.Stderr)
-				require.Empty(t, measured.NotSeen)
+				require.Empty(t, harness.NotSeen(measured))
 				same(mpi.Name, measured)
 				if mpi == harness.Mock {
 					same("mock, on its virtual clock", harness.Mock.Virtual(t, harness.Command{}, ranks, program))

@@ -58,6 +58,11 @@ func ReadRun(t testing.TB, directory string) *run.Run {
 	return r
 }
 
+// NotSeen are a run's notes on what was not seen; but for that only a part of it was replayed, which depends on the machine.
+func NotSeen(r *run.Run) []run.Note {
+	return slices.DeleteFunc(slices.Clone(r.NotSeen), func(n run.Note) bool { return n.ID == "waits-thinned" })
+}
+
 // Entries are the names in a directory.
 func Entries(t testing.TB, directory string) []string {
 	t.Helper()

@@ -216,7 +216,7 @@ func TestProgramsNobodyHereWrote(t *testing.T) {
 				assert.Equal(t, want, results, "measured")
 				measured := harness.ReadRun(t, directory)
 				harness.Sound(t, directory, measured)
-				assert.Empty(t, measured.NotSeen)
+				assert.Empty(t, harness.NotSeen(measured))
 				calls := harness.Recorded(t, measured)
 				assert.Equal(t, below().ToRecord(functions), calls, "the counter below Marple")
 				assert.Equal(t, s.fixed(alone().ToRecord(functions)), s.fixed(calls), "the counter alone")
