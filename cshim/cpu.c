@@ -7,6 +7,7 @@
  */
 #include "sample.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -60,11 +61,11 @@ uint64_t mrl_cpu_others(void)
 static bool run_delay(uint64_t *ns)
 {
     char text[128];
-    int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
+    int saved = errno, fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    errno = saved;
     if (n <= 0)
         return false;
     text[n] = 0;
@@ -191,7 +192,11 @@ MRL_COLD uint64_t mrl_cpu_gap(struct mrl_thread *t, uint64_t now)
     }
     /* What Marple did since the last event may have been interrupted too, which is in `off` already. */
     uint64_t gap = after - reading - ended, most = off.runnable + off.blocked < gap ? gap - off.runnable - off.blocked : 0;
-    own = (own < most ? own : most) + reading;
+    if (own > most) {
+        t->own_sum -= own - most;
+        own = most;
+    }
+    own += reading;
     t->own_sum += reading;
     if (mrl.sampling) {
         mrl_samples_write(t);

@@ -13,7 +13,7 @@ MRL_COLD void mrl_enter_late(struct mrl_thread *t)
 {
     struct mrl_open *open = &t->open[t->depth - 1];
     open->own = mrl_own_before(t);
-    open->off = t->off_sum;
+    open->off = mrl_off_before(t);
     open->mpi = t->mpi_sum;
     open->overlap = mrl_overlap(t, open->enter);
     uint64_t at = mrl_head(t);

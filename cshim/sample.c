@@ -360,14 +360,8 @@ static void sample(struct mrl_sampling *s, uint32_t periods, void *context)
         sampling.looked = begin;
         look_for_threads();
     }
-    if (t) { /* see mrl_own */
-        uint64_t ticks = mrl_now() - begin + 1;
-        t->own_ticks += ticks;
-        t->own_sum += ticks;
-        if (t->last_end)
-            t->gap_from = t->last_end;
-        t->last_end = 0;
-    }
+    if (t)
+        mrl_took(t, mrl_now() - begin + 1);
 }
 
 static void on_signal(int number, siginfo_t *info, void *context)

@@ -386,10 +386,15 @@ static inline void mrl_own(struct mrl_thread *t, uint64_t begin)
     mrl_took(t, mrl_now() - begin);
 }
 
-/* What Marple had taken when the last event ended. */
+/* What Marple had taken, and the time without a core, when the last event ended. */
 static inline uint64_t mrl_own_before(const struct mrl_thread *t)
 {
     return t->own_sum - t->own_ticks;
+}
+
+static inline uint64_t mrl_off_before(const struct mrl_thread *t)
+{
+    return t->off_sum - t->noticed_off;
 }
 
 /*
@@ -400,7 +405,7 @@ static inline void mrl_take_off(struct mrl_thread *t, uint64_t end, uint64_t mpi
 {
     if (t->in_flight++ == 0) {
         t->flight_from = end;
-        t->flight_else = mpi + mrl_own_before(t) + t->off_sum;
+        t->flight_else = mpi + mrl_own_before(t) + mrl_off_before(t);
     }
 }
 
@@ -409,7 +414,7 @@ static inline uint64_t mrl_overlap(const struct mrl_thread *t, uint64_t now)
 {
     if (!t->in_flight)
         return t->overlap_sum;
-    uint64_t flight = now - t->flight_from, other = t->mpi_sum + mrl_own_before(t) + t->off_sum - t->flight_else;
+    uint64_t flight = now - t->flight_from, other = t->mpi_sum + mrl_own_before(t) + mrl_off_before(t) - t->flight_else;
     return t->overlap_sum + (flight > other ? flight - other : 0);
 }
 

@@ -15,7 +15,13 @@ func TestSpentNeverGetsLess(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, func(t *testing.T, mpi *harness.Library) {
 		program := mpi.Compile(t, "totals", "-ldl")
-		r := mpi.Under(t, harness.Command{}, 1, filepath.Join(t.TempDir(), "run"), []string{program})
+		directory := filepath.Join(t.TempDir(), "run")
+		r := mpi.Under(t, harness.Command{}, 1, directory, []string{program})
 		require.Zero(t, r.Code, r.Stdout+r.Stderr)
+		_, calls := readInvocations(t, directory)
+		require.Len(t, calls, 4)
+		for _, i := range calls { // of 40 ms of CPU time, in at least twice that
+			require.InDelta(t, 0.04, i["wall"], 0.02, i)
+		}
 	})
 }
