@@ -79,6 +79,34 @@ func TestLateInTurn(t *testing.T) {
 	}
 }
 
+// In a chain all compute equally long, and each waits for the one before it: always the same one.
+func TestLateInAChain(t *testing.T) {
+	const ranks = 4
+	r := analysistest.RunWithWaits(ranks, ranks, func(r *rank) {
+		for step := range 40 {
+			before, after, wait := uint64(3*ms), uint64(2*ms), uint64(6*ms)
+			if r.Rank == 0 {
+				r.Compute(before + after)
+				r.Send(20, 1, 4, ms/100)
+				r.Recv(21, ranks-1, 4, wait)
+				continue
+			}
+			if step == 0 {
+				wait = uint64(r.Rank) * 2 * ms
+			}
+			r.Compute(before)
+			r.Recv(22, r.Rank-1, 4, wait)
+			r.Compute(after)
+			r.Send(23, (r.Rank+1)%ranks, 4, ms/100)
+		}
+	})
+	w := &waits{newData(r), r.Waits}
+	require.NotEmpty(t, r.Waits.Sites)
+	require.Equal(t, "late-sender", r.Waits.Sites[0].Pattern)
+	require.NotContains(t, w.latecomersInWords("late-sender"), "each time")
+	require.Empty(t, w.whetherInTurn("late-sender"))
+}
+
 // Who asks for a message of a rank without a core asks as long as that has none.
 func TestVainTestsWhileOthersHaveNoCoreMayBeNothing(t *testing.T) {
 	for _, c := range []struct {

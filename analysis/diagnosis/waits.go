@@ -332,8 +332,12 @@ func (w *waits) latecomers(pattern string) any {
 }
 
 // inTurn tells whether the delays behind a pattern's waits come now from one rank, now from another: where ranks compute
-// equally long over the whole run at the places of these delays, or nearly so, none of them is the late one.
+// equally long over the whole run at the places of these delays, or nearly so, none of them is the late one; but in a chain
+// each rank waits for the one before it, always.
 func (w *waits) inTurn(pattern string) bool {
+	if waiting, _ := w.sides(pattern); w.forOne(waiting) {
+		return false
+	}
 	_, delays := w.placedWaits()
 	var all, steady float64
 	for _, d := range delays.all {
@@ -345,6 +349,21 @@ func (w *waits) inTurn(pattern string) bool {
 		}
 	}
 	return w.r.Ranks > 2 && 2*steady < all
+}
+
+// forOne tells whether each of some ranks mostly waits for the same one.
+func (w *waits) forOne(waiting rankSet) bool {
+	var all, most uint64
+	for _, rank := range waiting {
+		var longest uint64
+		for _, p := range w.Pairs {
+			if int(p.Rank) == rank {
+				all, longest = all+p.Ns, max(longest, p.Ns)
+			}
+		}
+		most += longest
+	}
+	return 3*most > 2*all
 }
 
 // whetherInTurn is a sentence for advice, if that is so.
