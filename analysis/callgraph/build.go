@@ -86,6 +86,11 @@ func FromProcess(p *record.Process) *Graph {
 
 // left are the collective operations that the process has come back from, if all of them are known.
 func (b *builder) left() []Left {
+	if h := b.p.Header(); h.UnrecordedTicks > 0 || h.UnrecordedSince > 0 || h.ThreadsLost > 0 || slices.ContainsFunc(b.table, func(n record.Node) bool {
+		return n.Kind == record.NodePhase && n.Key == 0 // recording was off
+	}) {
+		return nil
+	}
 	left := Left{b.rank, map[uint64]uint64{}}
 	comms := b.p.Comms()
 	for _, t := range b.p.Threads() {

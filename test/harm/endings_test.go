@@ -380,14 +380,18 @@ func TestDeadlocks(t *testing.T) {
 		r, text := hung(mpi, t, 3, all("MPI_Recv"), program, "circle")
 		require.Equal(t, "deadlock", r.Conditions[slices.IndexFunc(r.Conditions, func(n run.Note) bool { return n.ID == "deadlock" })].ID)
 		text = strings.Join(strings.Fields(text), " ")
-		assert.Contains(t, text, "Deadlock: rank 0 waits for rank 1 in MPI_Recv at deadlock.c:22 in main, rank 1 waits for rank 2 in "+
-			"MPI_Recv at deadlock.c:22 in main, rank 2 waits for rank 0 in MPI_Recv at deadlock.c:22 in main; all of them since ")
+		assert.Contains(t, text, "Deadlock: rank 0 waits for rank 1 in MPI_Recv at deadlock.c:23 in main, rank 1 waits for rank 2 in "+
+			"MPI_Recv at deadlock.c:23 in main, rank 2 waits for rank 0 in MPI_Recv at deadlock.c:23 in main; all of them since ")
 
 		r, text = hung(mpi, t, 3, all("MPI_Recv"), program, "barrier")
 		text = strings.Join(strings.Fields(text), " ")
 		assert.Equal(t, []int{0}, r.Stuck[2].WaitsFor)
-		assert.Contains(t, text, "Deadlock: rank 0 waits for rank 1 in MPI_Recv at deadlock.c:25 in main, rank 1 waits for rank 0 in MPI_Barrier at deadlock.c:26 in main")
-		assert.Contains(t, text, "Rank 2 was in MPI_Barrier, waiting for rank 0, at deadlock.c:26 in main")
+		assert.Contains(t, text, "Deadlock: rank 0 waits for rank 1 in MPI_Recv at deadlock.c:30 in main, rank 1 waits for rank 0 in MPI_Barrier at deadlock.c:31 in main")
+		assert.Contains(t, text, "Rank 2 was in MPI_Barrier, waiting for rank 0, at deadlock.c:31 in main")
+
+		r, _ = hung(mpi, t, 3, all("MPI_Recv"), program, "unrecorded")
+		assert.Equal(t, []int{0}, r.Stuck[1].WaitsFor)
+		assert.Equal(t, []int{0}, r.Stuck[2].WaitsFor)
 
 		r, _ = hung(mpi, t, 3, func(r *run.Run) bool { return harness.Function(r, "MPI_Sendrecv").Calls > 100 }, program, "exchange")
 		for _, s := range r.Stuck {
