@@ -51,10 +51,11 @@ func Ask(r *run.Run, s waitstate.Scenario) Answer {
 	if replay := r.Replay; replay.Looked > 0 {
 		a.Replayed = min(float64(replay.Looked)/float64(max(replay.Whole, 1)), 1)
 	}
-	was, then := r.Replay.Under(nil), r.Replay.Under(s)
+	saves := p.saved(nil, s)
+	was, then := p.of(nil), saves.then
 	per := p.wall / float64(max(was.Length, 1)) // s of the run, for each ns that is replayed
 	a.Before, a.After = p.state(nil, was, per), p.state(s, then, per)
-	a.Gain = p.gain(s)
+	a.Gain = p.gain(s, saves)
 	a.Then = append(a.Then, held(r, then)...)
 	return a
 }

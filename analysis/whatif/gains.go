@@ -59,18 +59,16 @@ func replayed(r *run.Run) {
 	by := map[string]waitstate.Scenario{}
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if f.Remedy == nil || !p.room(4) {
+		if f.Remedy == nil || !p.room(mostOfGain) {
 			continue
 		}
 		if scenarios[i] = Remedy(r, f.Remedy); scenarios[i] == nil {
 			continue
 		}
-		other, varies := p.balance(&scenarios[i])
+		saves, other := p.balance(&scenarios[i])
 		by[f.ID+f.Node] = scenarios[i]
-		g := p.gain(scenarios[i])
-		if varies {
-			g.Low, g.High = min(g.Low, max(other, 0)), max(g.High, other)
-		}
+		g := p.gain(scenarios[i], saves)
+		g.Low, g.High = min(g.Low, max(other, 0)), max(g.High, other)
 		switch c := &scenarios[i][0]; c.Kind {
 		case waitstate.Free, waitstate.Prompt:
 			g.AtMost = true
@@ -102,26 +100,28 @@ func replayed(r *run.Run) {
 		n, atMost = n+1, atMost || f.Gain.AtMost
 	}
 	if n > 1 && p.room(2) {
-		r.JointGain = &run.JointGain{Findings: n, Gain: p.gain(all)}
+		r.JointGain = &run.JointGain{Findings: n, Gain: p.gain(all, p.saved(p.base, all))}
 		r.JointGain.AtMost = atMost
 		p.atMost(&r.JointGain.Gain)
 	}
 }
 
-// balance says which of two things a balance is: where ranks have too much in all, they are given less, and what varies from one
-// time to the next stays; where that brings less than half as much, it is what varies. It gives what the other one saves.
-func (p *player) balance(s *waitstate.Scenario) (other float64, varies bool) {
+// balance is what a scenario saves. Of a balance it says which of two things it is: where ranks have too much in all, they are
+// given less, and what varies from one time to the next stays; where that brings less than half as much, it is what varies.
+// The other one of the two saves the other share.
+func (p *player) balance(s *waitstate.Scenario) (saves saving, other float64) {
+	each := p.saved(p.base, *s)
 	if (*s)[0].Kind != waitstate.Balance {
-		return 0, false
+		return each, each.share
 	}
 	whole := slices.Clone(*s)
 	whole[0].Whole = true
-	each, all := p.share(p.base, *s), p.share(p.base, whole)
-	if all < each/2 {
-		return all, true
+	all := p.saved(p.base, whole)
+	if all.share < each.share/2 {
+		return each, all.share
 	}
 	*s = whole
-	return each, true
+	return all, each.share
 }
 
 // doubtful is a gain that is none, as far as is known: it may be one, or it is not known what else keeps the run as long.
@@ -157,7 +157,7 @@ func (p *player) behind(list []run.Finding, scenarios []waitstate.Scenario) {
 		}
 		most := nothing
 		try := func(s waitstate.Scenario, alone float64, what string) {
-			if more := p.share(p.base, slices.Concat(scenarios[i], s)) - alone; more >= most {
+			if more := p.saved(p.base, slices.Concat(scenarios[i], s)).share - alone; more >= most {
 				most, f.Gain.Behind = more, what
 			}
 		}
@@ -172,7 +172,7 @@ func (p *player) behind(list []run.Finding, scenarios []waitstate.Scenario) {
 		for _, h := range held(p.r, p.under(slices.Concat(p.base, scenarios[i]))) {
 			if h.What == "imbalance" {
 				s := Remedy(p.r, &run.Remedy{Change: "balance", Nodes: []string{h.Node}})
-				try(s, max(p.share(p.base, s), 0), "what some ranks compute longer "+h.Where)
+				try(s, max(p.saved(p.base, s).share, 0), "what some ranks compute longer "+h.Where)
 			}
 		}
 	}
@@ -180,15 +180,15 @@ func (p *player) behind(list []run.Finding, scenarios []waitstate.Scenario) {
 
 // player replays a run.
 type player struct {
-	r       *run.Run
-	base    waitstate.Scenario // that findings are about
-	wall    float64            // s, under that
-	lengths map[bool]int64     // ns, by whether it is with a core for each rank
-	calls   int                // to be replayed yet
+	r     *run.Run
+	base  waitstate.Scenario // that findings are about
+	wall  float64            // s, under that
+	bases [2]*waitstate.Times
+	calls int // to be replayed yet
 }
 
 func newPlayer(r *run.Run) *player {
-	p := &player{r: r, wall: float64(r.WallNs) / 1e9, lengths: map[bool]int64{}, calls: mostReplayed}
+	p := &player{r: r, wall: float64(r.WallNs) / 1e9, calls: mostReplayed}
 	if r.WithCores != nil {
 		p.base, p.wall = waitstate.CoreForEach(), float64(r.WithCores.WallNs)/1e9
 	}
@@ -205,30 +205,45 @@ func (p *player) under(s waitstate.Scenario) *waitstate.Times {
 	return p.r.Replay.Under(s)
 }
 
-// share is what a scenario saves of the run under another one.
-func (p *player) share(base, s waitstate.Scenario) float64 {
-	cores := len(base) > 0
-	if _, known := p.lengths[cores]; !known {
-		p.lengths[cores] = p.under(base).Length
-	}
-	if p.lengths[cores] <= 0 {
-		return 0
-	}
-	return 1 - float64(p.under(slices.Concat(base, s)).Length)/float64(p.lengths[cores])
+// saving is what a scenario saves of the run, and how that goes then.
+type saving struct {
+	share float64
+	then  *waitstate.Times
 }
+
+// of is the run under one of the scenarios that others are compared with: as it was, or with a core for each rank.
+func (p *player) of(base waitstate.Scenario) *waitstate.Times {
+	t := &p.bases[min(len(base), 1)]
+	if *t == nil {
+		*t = p.under(base)
+	}
+	return *t
+}
+
+// saved is what a scenario saves of the run under another one.
+func (p *player) saved(base, s waitstate.Scenario) saving {
+	was, then := p.of(base), p.under(slices.Concat(base, s))
+	if was.Length <= 0 {
+		return saving{0, then}
+	}
+	return saving{1 - float64(then.Length)/float64(was.Length), then}
+}
+
+// mostOfGain replays are what a gain takes at most.
+const mostOfGain = 5
 
 // gain is what a scenario saves. Its range is that between calls that take what they took, and such that take what the
 // quickest do, on a core of their own; and what parts of the run differ by, where not all of it is replayed.
-func (p *player) gain(s waitstate.Scenario) run.Gain {
-	g := run.Gain{Share: p.share(p.base, s)}
+func (p *player) gain(s waitstate.Scenario, saves saving) run.Gain {
+	g := run.Gain{Share: saves.share}
 	other := waitstate.CoreForEach()
 	if p.base != nil {
 		other = nil
 	}
-	x := p.share(other, s)
+	x := p.saved(other, s).share
 	g.Low, g.High = min(g.Share, x), max(g.Share, x)
 	if p.r.Replay.Looked > 0 {
-		e := p.error(s)
+		e := deviation(p.of(p.base), saves.then)
 		g.Low, g.High = g.Low-e, g.High+e
 	}
 	g.Share, g.Low, g.High = max(g.Share, 0), max(g.Low, 0), min(max(g.High, 0), 1)
@@ -236,10 +251,9 @@ func (p *player) gain(s waitstate.Scenario) run.Gain {
 	return g
 }
 
-// error is twice the standard error of a share that is saved, by how it differs between eight parts of the run.
-func (p *player) error(s waitstate.Scenario) float64 {
+// deviation is twice the standard error of the share that is saved, by how it differs between eight parts of the run.
+func deviation(was, then *waitstate.Times) float64 {
 	const parts = 8
-	was, then := p.under(p.base), p.under(slices.Concat(p.base, s))
 	var before, after [parts + 1]float64 // of parts: when ranks, on average, came to the end of them
 	for rank, left := range was.Left {
 		for k := range before {
