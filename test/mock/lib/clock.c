@@ -25,7 +25,7 @@ static clockid_t owners_clock;
 
 static uint64_t read_clock(clockid_t id)
 {
-    struct timespec t;
+    struct timespec t = {0};
     clock_gettime(id, &t);
     return (uint64_t)t.tv_sec * second + (uint64_t)t.tv_nsec;
 }
@@ -50,10 +50,17 @@ static void compute(void)
     }
 }
 
+/* A child has no thread of that clock: its time stands. */
+static void forked(void)
+{
+    computing = false;
+}
+
 void clock_start(void)
 {
     owner = pthread_self();
     pthread_getcpuclockid(owner, &owners_clock);
+    pthread_atfork(NULL, NULL, forked);
     started = true;
     compute();
 }
