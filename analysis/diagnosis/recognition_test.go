@@ -240,16 +240,22 @@ var forms = []struct {
 		})
 	}},
 	{"nothing", "", []int{4}, func(r *rank) { r.Compute(ms) }},
-	{"a mesh, by name", "flash", []int{8}, func(r *rank) {
-		analysistest.Steps(5, func() {
-			r.Compute(ms)
-			r.Region("fill_guard_cells", func() {
-				r.Region("exchange_blocks", func() { r.Send(1, (r.Rank+3)%8, 8, ms); r.Recv(2, (r.Rank+5)%8, 8, ms) })
-			})
-			r.Region("mark_refine", func() { r.Barrier(3, ms) })
-			r.Region("load_balance", func() { r.Barrier(4, ms) })
+	{"a mesh, by name", "amr", []int{8}, func(r *rank) { mesh(r, "exchange_blocks") }},
+	{"a mesh along a tree, by name", "flash", []int{8}, func(r *rank) { mesh(r, "exchange_blocks", "restrict_blocks") }},
+}
+
+// mesh fills guard cells by operations of these names, and changes.
+func mesh(r *rank, parts ...string) {
+	analysistest.Steps(5, func() {
+		r.Compute(ms)
+		r.Region("fill_guard_cells", func() {
+			for _, part := range parts {
+				r.Region(part, func() { r.Send(1, (r.Rank+3)%8, 8, ms); r.Recv(2, (r.Rank+5)%8, 8, ms) })
+			}
 		})
-	}},
+		r.Region("mark_refine", func() { r.Barrier(3, ms) })
+		r.Region("load_balance", func() { r.Barrier(4, ms) })
+	})
 }
 
 // rims are exchanged all at once.
@@ -461,7 +467,7 @@ func TestPhasesAreRecognized(t *testing.T) {
 			for _, turns := range []int{1, 4} {
 				want := []string{one.model, other.model}
 				slices.Sort(want)
-				if turns > 1 && one.model != other.model && (slices.Contains(want, "bulk-synchronous") || slices.Contains(want, "flash")) {
+				if turns > 1 && one.model != other.model && (slices.Contains(want, "bulk-synchronous") || slices.Contains(want, "amr") || slices.Contains(want, "flash")) {
 					continue
 				}
 				got, _ := recognizedAs(t, n, noisy(func(r *rank) {
