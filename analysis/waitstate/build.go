@@ -135,6 +135,7 @@ type builder struct {
 	common Clock
 	view   view
 	places *callgraph.Places
+	gaps   gaps // of the thread that called MPI_Init
 	paths  map[callgraph.ID]uint32
 	facts  []fact
 	comms  map[uint16]int // see comm
@@ -214,7 +215,40 @@ func (b *builder) begin(t record.Thread) {
 	b.last = b.moment(b.lastReal)
 	if t.Main {
 		b.edge = record.Edge(b.h.BegunIn)
+		b.gaps = gapsOf(t)
 	}
+}
+
+// gaps are the times between events that a thread has added up.
+type gaps struct {
+	known map[[2]record.Edge]bool
+	most  map[record.Edge]record.Edge // by the event that ends them: with which the longest began, all added up
+}
+
+func gapsOf(t record.Thread) gaps {
+	g := gaps{map[[2]record.Edge]bool{}, map[record.Edge]record.Edge{}}
+	longest := map[record.Edge]uint64{}
+	for i := range t.Entries {
+		e := &t.Entries[i]
+		if e.Kind() != record.EntryGap {
+			continue
+		}
+		from, to := e.Gap()
+		g.known[[2]record.Edge{from, to}] = true
+		if _, any := g.most[to]; !any || e.Sum > longest[to] {
+			g.most[to], longest[to] = from, e.Sum
+		}
+	}
+	return g
+}
+
+// from is with which event the time before another one began, if the one logged before that did not end there: tests that
+// found nothing were between them, which are not logged. Most of the time is taken for all.
+func (g *gaps) from(logged, to record.Edge) record.Edge {
+	if from, any := g.most[to]; any && !g.known[[2]record.Edge{logged, to}] {
+		return from
+	}
+	return logged
 }
 
 // moment is a time in what is replayed.
@@ -275,7 +309,7 @@ func (b *builder) insert(v *visit) uint32 {
 	c := Call{Start: v.start, End: v.end, Path: f.path, OffCore: v.off, Coreless: v.coreless, Thread: v.thread}
 	c.Stays = f.stays && v.to == record.AtCall(v.path)
 	if v.thread == b.mainThread {
-		c.Gap = b.path(b.places.Gap(v.from, v.to))
+		c.Gap = b.path(b.places.Gap(b.gaps.from(v.from, v.to), v.to))
 	}
 	b.r.Calls = append(b.r.Calls, c)
 	if b.view != nil {

@@ -1,11 +1,13 @@
 package waitstate
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"marple/analysis/callgraph"
 	"marple/analysis/record"
 )
 
@@ -75,4 +77,28 @@ func TestReceivesOfNothing(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []Message{{Comm: 7, Peer: 1, Tag: 5, Bytes: 8, Done: NotDone}}, r.Receives)
 	assert.Zero(t, replayAll(t, []*Rank{r, {}}).Lost.Unmatched)
+}
+
+// Tests that found nothing are not logged, but known to the call graph: what ranks do between logged events is on a path of it.
+func TestGapsAroundVainTestsAreOfTheCallGraph(t *testing.T) {
+	w := record.NewWriter(0, 2)
+	thread := w.Thread(0, true)
+	l := thread.Keep(&record.Budget{Memory: 1 << 20, Total: 1 << 20})
+	send, test := w.MPI(0, "MPI_Send", record.OpSend, 0), w.MPI(0, "MPI_Test", record.OpTest, record.Nonblocking)
+	at := uint64(0)
+	for range 5 {
+		thread.Call(record.Call{Path: send, Start: at, Duration: 10, Peer: 1})
+		thread.Call(record.Call{Path: test, Start: at + 100_000, Duration: 10, Peer: record.NoPeer})
+		at += 500_000
+	}
+	p, err := w.Process(at)
+	require.NoError(t, err)
+	r, err := FromProcess(p, map[int]Log{0: l})
+	require.NoError(t, err)
+	graph := callgraph.FromProcess(p)
+	require.Len(t, r.Calls, 5)
+	for _, c := range r.Calls[1:] {
+		gap := graph.Nodes[slices.IndexFunc(graph.Nodes, func(n callgraph.Node) bool { return n.ID == r.Paths[c.Gap] })]
+		assert.EqualValues(t, 4*(500_000-100_000-10), gap.Exclusive.Sum, "from the test to the send")
+	}
 }
