@@ -61,6 +61,9 @@ func AtExit(path uint32) Edge  { return Edge(path) | edgeExit }
 // Long tells of the end of a gap before a test or probe whether it took more than 10 µs.
 func (e Edge) Long() bool { return e&edgeLong != 0 }
 
+// Event is the edge without that.
+func (e Edge) Event() Edge { return e &^ edgeLong }
+
 // Enters tells whether the edge is the beginning of a region, Exits whether it is the end of one.
 func (e Edge) Enters() bool { return e&edgeEnter != 0 }
 func (e Edge) Exits() bool  { return e&edgeExit != 0 }

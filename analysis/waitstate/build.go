@@ -219,36 +219,40 @@ func (b *builder) begin(t record.Thread) {
 	}
 }
 
-// gaps are the times between events that a thread has added up.
-type gaps struct {
-	known map[[2]record.Edge]bool
-	most  map[record.Edge]record.Edge // by the event that ends them: with which the longest began, all added up
+// gaps are the longest that a thread has added up: from one event to another, and to another from any.
+type gaps map[[2]record.Edge]*gap
+
+type gap struct {
+	from, to record.Edge
+	ticks    uint64
 }
 
+const anywhere = ^record.Edge(0)
+
 func gapsOf(t record.Thread) gaps {
-	g := gaps{map[[2]record.Edge]bool{}, map[record.Edge]record.Edge{}}
-	longest := map[record.Edge]uint64{}
+	g := gaps{}
 	for i := range t.Entries {
 		e := &t.Entries[i]
 		if e.Kind() != record.EntryGap {
 			continue
 		}
 		from, to := e.Gap()
-		g.known[[2]record.Edge{from, to}] = true
-		if _, any := g.most[to]; !any || e.Sum > longest[to] {
-			g.most[to], longest[to] = from, e.Sum
+		for _, key := range [][2]record.Edge{{from, to.Event()}, {anywhere, to.Event()}} {
+			if x := g[key]; x == nil || e.Sum > x.ticks {
+				g[key] = &gap{from, to, e.Sum}
+			}
 		}
 	}
 	return g
 }
 
-// from is with which event the time before another one began, if the one logged before that did not end there: tests that
-// found nothing were between them, which are not logged. Most of the time is taken for all.
-func (g *gaps) from(logged, to record.Edge) record.Edge {
-	if from, any := g.most[to]; any && !g.known[[2]record.Edge{logged, to}] {
-		return from
+// between gives the edges of the gap between two logged events. Where that is none, tests that found nothing were between them,
+// which are not logged: most of the time that ended with the second event is taken for all.
+func (g gaps) between(from, to record.Edge) (record.Edge, record.Edge) {
+	if x := cmp.Or(g[[2]record.Edge{from, to}], g[[2]record.Edge{anywhere, to}]); x != nil {
+		return x.from, x.to
 	}
-	return logged
+	return from, to
 }
 
 // moment is a time in what is replayed.
@@ -309,7 +313,7 @@ func (b *builder) insert(v *visit) uint32 {
 	c := Call{Start: v.start, End: v.end, Path: f.path, OffCore: v.off, Coreless: v.coreless, Thread: v.thread}
 	c.Stays = f.stays && v.to == record.AtCall(v.path)
 	if v.thread == b.mainThread {
-		c.Gap = b.path(b.places.Gap(b.gaps.from(v.from, v.to), v.to))
+		c.Gap = b.path(b.places.Gap(b.gaps.between(v.from, v.to)))
 	}
 	b.r.Calls = append(b.r.Calls, c)
 	if b.view != nil {
