@@ -28,11 +28,17 @@ func (g *Gain) Text() string {
 	return text + ", " + words.Duration(g.Seconds)
 }
 
-// Doubt says of what may be a finding, for people, what it may be: "5 % to 8 %", of what it costs or, where that is sure, of what
-// its remedy saves.
+// Doubt says of what may be a finding, for people, what it may be: what it costs, "5 % to 8 %", or, where that is sure, what its
+// remedy saves.
 func (f *Finding) Doubt() string {
-	if g := f.Gain; g != nil && g.High >= f.Low {
+	low, high := words.Percent(f.Low), words.Percent(f.Share)
+	switch g := f.Gain; {
+	case g != nil && g.High >= f.Low:
 		return "saves " + words.Percent(g.Low) + " to " + words.Percent(g.High)
+	case low != high:
+		return low + " to " + high
+	case g != nil:
+		return high + "; without it the run would take as long"
 	}
-	return words.Percent(f.Low) + " to " + words.Percent(f.Share)
+	return high
 }
