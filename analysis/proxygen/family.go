@@ -141,7 +141,7 @@ func (w *output) familyHead(p *port, recorded int) {
 		fmt.Sprintf("marple_family_(\"%s\", marple_implementations_, marple_barred_, implementations, %s, %t, %s)", quoted(f.Name), predict, f.Stateless, policy))
 	w.line("%s", head)
 	w.line("        : %s\n    {\n    }", strings.Join(members, ",\n          "))
-	w.line("\n    // Takes another policy: fixed:NAME, model or trial.")
+	w.line("\n    // Takes another policy: fixed:NAME, model or trial. No call may be under way, on any thread.")
 	w.line("    void marple_policy(const %sstring &policy) { marple_family_.policy(policy); }", p.std)
 	w.line("\n    // Who serves what has no choice of its own.")
 	w.line("    const char *marple_current() const { return marple_implementations_[marple_family_.current()]; }")
