@@ -43,8 +43,8 @@ type Spell struct {
 
 // Bounds of what is told of exchanged families.
 const (
-	MaxExchanged = 16 // families, and implementations of each
-	maxPolicies  = 4
+	MaxExchanged = 16               // families, and implementations of each
+	maxPolicies  = MaxExchanged + 2 // each implementation, model and trial
 )
 
 const exchangedPrefix = "exchanged:"
@@ -78,14 +78,24 @@ func exchanged(declared []string) (families []Exchanged, rest []string, problem 
 			}
 			e := &families[at]
 			for _, policy := range one.Policies {
-				if !slices.Contains(e.Policies, policy) && len(e.Policies) < maxPolicies {
-					e.Policies = append(e.Policies, policy)
+				if slices.Contains(e.Policies, policy) {
+					continue
 				}
+				if len(e.Policies) == maxPolicies {
+					problem = fmt.Errorf("family %s has more than %d policies", name, maxPolicies)
+					break
+				}
+				e.Policies = append(e.Policies, policy)
 			}
 			for _, i := range one.Implementations {
-				if len(e.Implementations) < MaxExchanged && !slices.ContainsFunc(e.Implementations, func(s Served) bool { return s.Name == i }) {
-					e.Implementations = append(e.Implementations, Served{Name: i})
+				if slices.ContainsFunc(e.Implementations, func(s Served) bool { return s.Name == i }) {
+					continue
 				}
+				if len(e.Implementations) == MaxExchanged {
+					problem = fmt.Errorf("family %s has more than %d implementations", name, MaxExchanged)
+					break
+				}
+				e.Implementations = append(e.Implementations, Served{Name: i})
 			}
 		}
 	}
