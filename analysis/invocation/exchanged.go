@@ -11,44 +11,34 @@ import (
 )
 
 const (
-	maxKinds  = 4096 // of calls of a family: methods and sizes
-	maxSpells = 20
+	maxKinds = 4096 // of calls of a thread: methods and sizes
+	maxParts = 20   // of the run
+	few      = 16   // calls that tell what an implementation takes at some time
+	near     = 0.2  // of the run: calls further apart than this tell nothing of those in between
 )
 
 // Exchanged finds out of the ranks' records who served the calls of families, and what each implementation would have
-// taken for all of them.
-func Exchanged(sources []*Source, families []run.Exchanged) error {
-	if len(families) == 0 {
-		return nil
-	}
+// taken for them. An implementation serves when it is thought to be fast: what it took then says little of other times.
+// So each call of another one is compared only with its own calls next before and next after on the same thread, of the
+// same method and size, which are near each other. length is the run's, in seconds.
+func Exchanged(sources []*Source, families []run.Exchanged, length float64) error {
 	list := map[string]*served{}
+	for _, e := range families {
+		e.Implementations = slices.Clone(e.Implementations) // what cannot all be read changes nothing
+		list[e.Family] = &served{Exchanged: e, length: length, exact: slices.Contains(e.Policies, "model"),
+			squares: make([]float64, len(e.Implementations))}
+	}
+	for _, s := range sources {
+		if len(list) > 0 {
+			if err := s.eachServed(list); err != nil {
+				return err
+			}
+		}
+	}
 	for i := range families {
-		e := &families[i]
-		list[e.Family] = &served{Exchanged: e, kinds: map[string]*kind{}, begin: math.Inf(1), end: math.Inf(-1)}
-	}
-	names := map[string]uint32{} // of parameters: strings have other numbers on each rank
-	if err := eachServed(sources, list, func(to who, from *Source, i *record.Invocation) {
-		to.add(to.member, to.method, seconds(from, i.Wall), from.sizes(i, names))
-		begin := since(from, i)
-		to.begin, to.end = min(to.begin, begin), max(to.end, begin)
-	}); err != nil {
-		return err
-	}
-	if err := eachServed(sources, list, func(to who, from *Source, i *record.Invocation) {
-		part := 0
-		if to.end > to.begin {
-			part = int(maxSpells * (since(from, i) - to.begin) / (to.end - to.begin))
-		}
-		part = max(0, min(part, maxSpells-1))
-		if to.spells[part] == nil {
-			to.spells[part] = make([]uint64, len(to.Implementations))
-		}
-		to.spells[part][to.member]++
-	}); err != nil {
-		return err
-	}
-	for _, s := range list {
+		s := list[families[i].Family]
 		s.conclude()
+		families[i] = s.Exchanged
 	}
 	return nil
 }
@@ -60,16 +50,41 @@ func since(s *Source, i *record.Invocation) float64 {
 	return float64(int64(i.Start-s.Begin)) * s.NsPerTick / 1e9
 }
 
-// kind is calls that are alike: what each implementation took for them.
-type kind struct{ cells []Cell }
-
 type served struct {
-	*run.Exchanged
-	kinds      map[string]*kind
-	order      []*kind // as they were met: sums do not depend on a map's order
+	run.Exchanged
+	length float64 // of the run, in seconds
+	exact  bool    // sizes are the parameters' values: by them the policy chose
+	spells [maxParts][]uint64
+
+	kinds   map[string]kind // of the thread
+	order   []kind          // as they were met: sums do not depend on a map's order
+	squares []float64       // of errors, of the rank
+	key     []byte          // scratch
+}
+
+// kind is calls of a thread that are alike, as each implementation has them before and after its own ones.
+type kind []between
+
+// between is calls of others between two stretches of an implementation's own.
+type between struct {
+	before, own stretch // own: since then
+	others      uint64
+	took        float64 // by these
+}
+
+type stretch struct {
+	calls      int     // as many as are needed at most
+	mean       float64 // of about so many
 	begin, end float64
-	spells     [maxSpells][]uint64
-	key        []byte // scratch
+}
+
+func (s *stretch) add(at, wall float64) {
+	if s.calls == 0 {
+		s.begin = at
+	}
+	s.calls = min(s.calls+1, few)
+	s.mean += (wall - s.mean) / float64(s.calls)
+	s.end = at
 }
 
 // who served: a member of a family, by one of its methods.
@@ -79,117 +94,149 @@ type who struct {
 	method  string
 }
 
-// eachServed visits the invocations that members of the families have served.
-func eachServed(sources []*Source, families map[string]*served, visit func(who, *Source, *record.Invocation)) error {
-	for _, s := range sources {
-		known := map[uint32]who{} // by call path
-		for _, thread := range s.Threads {
-			err := s.each(thread, func(i *record.Invocation) error {
-				found, ok := known[i.Path]
-				if !ok {
-					p := s.path(i.Path)
-					component := p.component.String()
-					if family := families[p.instance.String()]; family != nil {
-						at := slices.IndexFunc(family.Implementations, func(s run.Served) bool { return s.Name == component })
-						if at >= 0 {
-							found = who{family, at, p.method.String()}
-						}
-					}
-					known[i.Path] = found
-				}
-				if found.served != nil {
-					visit(found, s, i)
-				}
-				return nil
-			})
-			if err != nil {
-				return fmt.Errorf("rank %d, thread %d: %w", s.Rank, thread.Index, err)
-			}
+// eachServed adds the invocations that members of the families have served on a rank.
+func (s *Source) eachServed(families map[string]*served) error {
+	known := map[uint32]who{} // by call path
+	for _, thread := range s.Threads {
+		for _, f := range families {
+			f.kinds, f.order = map[string]kind{}, nil
 		}
+		err := s.each(thread, func(i *record.Invocation) error {
+			found, ok := known[i.Path]
+			if !ok {
+				p := s.path(i.Path)
+				component := p.component.String()
+				if family := families[p.instance.String()]; family != nil {
+					at := slices.IndexFunc(family.Implementations, func(s run.Served) bool { return s.Name == component })
+					if at >= 0 {
+						found = who{family, at, p.method.String()}
+					}
+				}
+				known[i.Path] = found
+			}
+			if found.served != nil {
+				found.add(found.member, since(s, i), seconds(s, i.Wall), found.kind(found.method, s, i))
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("rank %d, thread %d: %w", s.Rank, thread.Index, err)
+		}
+		for _, f := range families {
+			f.settle()
+		}
+	}
+	for _, f := range families {
+		f.endRank()
 	}
 	return nil
 }
 
-// sizes of an invocation: its parameters, by names and powers of two, as a key.
-func (s *Source) sizes(i *record.Invocation, names map[string]uint32) []byte {
-	s.key = s.key[:0]
+// size of a parameter: its sign and power of two; all numbers below 1 are one size, and infinite ones and such as are
+// none count as these. It is that of marple_optimizer.hpp.
+func size(x float64) uint64 {
+	signAndExponent := math.Float64bits(x) >> 52
+	if exponent := signAndExponent & 2047; exponent < 1023 || exponent == 2047 {
+		return 0
+	}
+	return signAndExponent - 1022
+}
+
+// kind of an invocation: its method and the names and sizes of its parameters.
+func (s *served) kind(method string, from *Source, i *record.Invocation) kind {
+	s.key = append(append(s.key[:0], method...), 0)
 	for _, v := range i.Values {
 		if v.Quality || v.Counter {
 			continue
 		}
-		name := s.text(v.Name)
-		at, known := names[name]
-		if !known {
-			if len(names) >= maxKinds {
-				continue
-			}
-			at = uint32(len(names))
-			names[name] = at
+		of := size(v.Float())
+		if s.exact {
+			of = math.Float64bits(v.Float())
 		}
-		x, power := v.Float(), int16(0)
-		switch a := math.Abs(x); {
-		case math.IsNaN(x):
-			power = math.MinInt16
-		case math.IsInf(a, 0):
-			power = math.MaxInt16
-		case a >= 1:
-			power = int16(math.Ilogb(a)) + 1
-		}
-		if x <= -1 {
-			power = -power
-		}
-		s.key = binary.LittleEndian.AppendUint32(s.key, at)
-		s.key = binary.LittleEndian.AppendUint16(s.key, uint16(power))
+		s.key = binary.LittleEndian.AppendUint32(s.key, v.Name)
+		s.key = binary.LittleEndian.AppendUint64(s.key, of)
 	}
-	return s.key
+	k, known := s.kinds[string(s.key)]
+	if !known {
+		if len(s.kinds) >= maxKinds {
+			s.Crowded++
+			return nil
+		}
+		k = make(kind, len(s.Implementations))
+		s.kinds[string(s.key)] = k
+		s.order = append(s.order, k)
+	}
+	return k
 }
 
-func (s *served) add(who int, method string, wall float64, sizes []byte) {
+func (s *served) add(member int, at, wall float64, k kind) {
 	s.Calls++
 	s.Time += wall
-	s.Implementations[who].Calls++
-	s.Implementations[who].Time += wall
-	s.key = append(append(append(s.key[:0], method...), 0), sizes...)
-	k := s.kinds[string(s.key)]
-	if k == nil {
-		key := string(s.key)
-		if len(s.kinds) >= maxKinds {
-			key, s.Crowded = "", s.Crowded+1
-			k = s.kinds[""]
+	one := &s.Implementations[member]
+	one.Calls++
+	one.Time += wall
+	one.Compared++
+	one.Took += wall
+	one.Always += wall // its own calls are known
+	part := 0
+	if s.length > 0 {
+		part = int(max(0, min(at/s.length*maxParts, maxParts-1)))
+	}
+	if s.spells[part] == nil {
+		s.spells[part] = make([]uint64, len(s.Implementations))
+	}
+	s.spells[part][member]++
+	for i := range k {
+		b := &k[i]
+		if i == member {
+			b.own.add(at, wall)
+			if b.own.calls == few {
+				s.compare(i, b)
+			}
+			continue
 		}
-		if k == nil {
-			k = &kind{make([]Cell, len(s.Implementations))}
-			s.kinds[key] = k
-			s.order = append(s.order, k)
+		if b.own.calls > 0 {
+			s.compare(i, b)
+			b.before, b.own = b.own, stretch{}
+		}
+		b.others++
+		b.took += wall
+	}
+}
+
+// compare knows what an implementation took before and after calls of others.
+func (s *served) compare(member int, b *between) {
+	if b.before.calls > 0 && b.others > 0 && b.own.begin-b.before.end <= near*s.length {
+		one, n, difference := &s.Implementations[member], float64(b.others), b.own.mean-b.before.mean
+		one.Compared += b.others
+		one.Took += b.took
+		one.Always += n * (b.before.mean + b.own.mean) / 2
+		// The mean of two has a quarter of this, and each stretch is in the error of two: no more than half.
+		s.squares[member] += n * n * difference * difference / 2
+	}
+	b.others, b.took = 0, 0
+}
+
+// settle ends a thread.
+func (s *served) settle() {
+	for _, k := range s.order {
+		for i := range k {
+			if k[i].own.calls > 0 {
+				s.compare(i, &k[i])
+			}
 		}
 	}
-	k.cells[who].add(wall)
+}
+
+// endRank adds up the errors of ranks, which may have one cause.
+func (s *served) endRank() {
+	for i, squares := range s.squares {
+		s.Implementations[i].Error += math.Sqrt(squares)
+		s.squares[i] = 0
+	}
 }
 
 func (s *served) conclude() {
-	for i := range s.Implementations {
-		one, squares := &s.Implementations[i], 0.
-		for _, k := range s.order {
-			mine := k.cells[i]
-			if mine.N == 0 {
-				continue
-			}
-			calls := 0
-			for _, c := range k.cells {
-				calls += c.N
-				one.Took += float64(c.N) * c.Mean
-			}
-			one.Compared += uint64(calls)
-			one.Always += float64(calls) * mine.Mean
-			deviation := mine.Deviation
-			if mine.N == 1 { // nothing is known of it: as much as it took
-				deviation = mine.Mean
-			}
-			others := float64(calls - mine.N) // its own calls are known
-			squares += others * others * deviation * deviation / float64(mine.N)
-		}
-		one.Error = math.Sqrt(squares)
-	}
 	for part, calls := range s.spells {
 		var all, most uint64
 		who := -1
@@ -202,7 +249,7 @@ func (s *served) conclude() {
 		if who < 0 {
 			continue
 		}
-		spell := run.Spell{Until: s.begin + (s.end-s.begin)*float64(part+1)/maxSpells, Implementation: s.Implementations[who].Name, Share: float64(most) / float64(all)}
+		spell := run.Spell{Until: s.length * float64(part+1) / maxParts, Implementation: s.Implementations[who].Name, Share: float64(most) / float64(all)}
 		if n := len(s.Spells); n > 0 && s.Spells[n-1].Implementation == spell.Implementation {
 			// The share of a longer spell is its least one: what is said holds throughout.
 			spell.Share = min(spell.Share, s.Spells[n-1].Share)

@@ -39,7 +39,7 @@ func KeepInvocations(r *run.Run, directory files.Directory, sources []*invocatio
 		r.NotSeen = append(r.NotSeen, run.Note{ID: "invocations-missing", Text: text, Count: missing})
 	}
 	if err == nil {
-		if err = invocation.Exchanged(sources, r.Exchanged); err != nil {
+		if err = invocation.Exchanged(sources, r.Exchanged, float64(r.WallNs)/1e9); err != nil {
 			r.NotSeen = append(r.NotSeen, run.Note{ID: "exchanged", Text: fmt.Sprintf("what exchanged implementations served is not known: %v", err)})
 		}
 	}

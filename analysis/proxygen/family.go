@@ -38,17 +38,18 @@ func (f *Family) behind(p *port) error {
 	return nil
 }
 
-// checkModels looks whether each method has models of all members or of none. Of what depends on more than is recorded of a
+// checkModels gives methods the expressions of their times, and looks whether each method has models of all members or of none. Of what depends on more than is recorded of a
 // method there is no choice; some method must have one.
 func (f *Family) checkModels(p *port) error {
 	any, why := false, f.Members[0].Without("policy model: no model of a method of %s that is recorded", p.name)
 	for _, c := range p.recorded() {
-		times, missing, err := f.times(c, func(int) string { return "x" })
+		times, missing, err := f.timesOf(c)
 		switch {
 		case err != nil:
 			return err
 		case times != nil:
 			any = true
+			c.times = times
 		case missing != nil:
 			why = missing
 			p.omit(c.show(), "served without a choice of its own: %v", missing)
@@ -60,9 +61,9 @@ func (f *Family) checkModels(p *port) error {
 	return why
 }
 
-// times are the expressions of all members for a method; none if it has no models. Why not is in missing, if they need
-// what is not recorded of it; err is that some have one and others not.
-func (f *Family) times(c *call, identifier func(value int) string) (list []string, missing, err error) {
+// timesOf are the expressions of all members for a method, of its values as x; none if it has no models. Why not is in
+// missing, if they need what is not recorded of it; err is that some have one and others not.
+func (f *Family) timesOf(c *call) (list []string, missing, err error) {
 	known := 0
 	var without error
 	for i := range f.Members {
@@ -74,7 +75,7 @@ func (f *Family) times(c *call, identifier func(value int) string) (list []strin
 				unknown = parameter
 				return "0"
 			}
-			return identifier(at)
+			return fmt.Sprintf("x[%d]", at)
 		})
 		switch {
 		case text == "":
@@ -141,7 +142,7 @@ func (w *output) familyHead(p *port, recorded int) {
 		fmt.Sprintf("marple_family_(\"%s\", marple_implementations_, marple_barred_, implementations, %s, %t, %s)", quoted(f.Name), predict, f.Stateless, policy))
 	w.line("%s", head)
 	w.line("        : %s\n    {\n    }", strings.Join(members, ",\n          "))
-	w.line("\n    // Takes another policy: fixed:NAME, model or trial.")
+	w.line("\n    // Takes another policy: fixed:NAME, model or trial. No call may be under way, on any thread.")
 	w.line("    void marple_policy(const %sstring &policy) { marple_family_.policy(policy); }", p.std)
 	w.line("\n    // Who serves what has no choice of its own.")
 	w.line("    const char *marple_current() const { return marple_implementations_[marple_family_.current()]; }")
@@ -174,12 +175,11 @@ func (w *output) familyTail(p *port, recorded []*call) {
 		w.line("    static bool marple_predict(%ssize_t method, [[maybe_unused]] const double *x, double *ns)\n    {", p.std)
 		w.line("        switch (method) {")
 		for i, c := range recorded {
-			times, _, err := f.times(c, func(value int) string { return fmt.Sprintf("x[%d]", value) })
-			if err != nil || times == nil {
+			if c.times == nil {
 				continue
 			}
 			w.line("        case %d:", i)
-			for k, text := range times {
+			for k, text := range c.times {
 				w.line("            ns[%d] = %s;", k, text)
 			}
 			w.line("            return true;")

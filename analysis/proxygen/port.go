@@ -35,14 +35,15 @@ type call struct {
 	names         []string // of arguments
 	passed        []string // arguments as they are passed on
 	values        []value
-	label         string // in records
-	skipped       bool   // not recorded
-	refused       string // why it cannot be forwarded
-	unseen        string // why it cannot even be defined
-	result        string // type
-	void          bool   // that is what the result is
-	pointer       string // type of a pointer to it, where its name alone does not tell it from others
-	defaults      []int  // numbers of arguments with which it can be called besides
+	label         string   // in records
+	times         []string // of a family's members, as expressions; nil: the choice is not by model
+	skipped       bool     // not recorded
+	refused       string   // why it cannot be forwarded
+	unseen        string   // why it cannot even be defined
+	result        string   // type
+	void          bool     // that is what the result is
+	pointer       string   // type of a pointer to it, where its name alone does not tell it from others
+	defaults      []int    // numbers of arguments with which it can be called besides
 }
 
 type value struct{ name, expression string }

@@ -362,7 +362,7 @@ func (w *output) call(p *port, c *call, index int) {
 	w.wrapped("    ", attributes+head, arguments, tail+" override")
 	w.line("    {")
 	self := ""
-	if strings.Contains(c.qualifiers, "volatile") && index >= 0 {
+	if strings.Contains(c.qualifiers, "volatile") && (index >= 0 || w.options.Family != nil) {
 		self = fmt.Sprintf("const_cast<%s *>(this)->", p.proxy)
 	}
 	if index >= 0 && w.options.Family != nil {
@@ -378,7 +378,7 @@ func (w *output) call(p *port, c *call, index int) {
 	if c.void {
 		result = ""
 	}
-	target := p.target(c, w.behind(c, index))
+	target := p.target(c, w.behind(c, index, self))
 	forward := c.local("forward")
 	switch {
 	case c.access != "public":
@@ -440,15 +440,15 @@ func (w *output) withDefaults(p *port, c *call, n int, attributes string) {
 	w.line("    }")
 }
 
-// behind is the component that a call is forwarded to.
-func (w *output) behind(c *call, index int) string {
+// behind is the component that a call is forwarded to, by self's members.
+func (w *output) behind(c *call, index int, self string) string {
 	switch {
 	case w.options.Family == nil:
 		return "marple_target_()"
 	case index < 0: // not recorded: no choice of its own
-		return "marple_family_[marple_family_.current()]"
+		return self + "marple_family_[" + self + "marple_family_.current()]"
 	}
-	return "marple_family_[" + c.local("chosen") + "]"
+	return self + "marple_family_[" + c.local("chosen") + "]"
 }
 
 // target is the component as the object that a function is called of: of the class where it is found, if that

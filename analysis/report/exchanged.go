@@ -12,6 +12,7 @@ import (
 const (
 	mostExchanged = 4
 	mostSpells    = 6
+	leastCompared = 0.1 // of others' calls: what is known of fewer says little
 )
 
 // exchanged tells who served the calls of families, and what that brought against one implementation for all of them.
@@ -43,14 +44,19 @@ func (w *writer) family(e run.Exchanged) {
 			continue
 		}
 		text := fmt.Sprintf("%s served %s", i.Name, words.Percent(float64(i.Calls)/float64(e.Calls)))
-		if i.Compared > i.Calls {
-			text += fmt.Sprintf("; always %s: %s", i.Name, words.Duration(i.Always))
-			if i.Error > 0 {
-				text += " ± " + words.Duration(i.Error)
-			}
-			text += instead(i)
-			if i.Compared < e.Calls {
-				text += fmt.Sprintf(" (the %s of calls of methods and sizes it has served)", words.Percent(float64(i.Compared)/float64(e.Calls)))
+		if others := e.Calls - i.Calls; others > 0 {
+			if float64(i.Compared-i.Calls) < leastCompared*float64(others) {
+				text += "; what it would have taken for most other calls is not known"
+			} else {
+				calls := "all calls"
+				if i.Compared < e.Calls {
+					calls = fmt.Sprintf("the %s of calls that can be compared", words.Percent(float64(i.Compared)/float64(e.Calls)))
+				}
+				text += fmt.Sprintf("; by it %s would have taken %s", calls, words.Duration(i.Always))
+				if i.Error > 0 {
+					text += " ± " + words.Duration(i.Error)
+				}
+				text += instead(i)
 			}
 		}
 		w.block(indent, indent+"  ", text)
@@ -74,7 +80,7 @@ func (w *writer) family(e run.Exchanged) {
 		w.block(indent, indent+"  ", "most calls: "+strings.Join(parts, ", "))
 	}
 	if e.Crowded > 0 {
-		w.block(indent, indent+"  ", fmt.Sprintf("%s compared without their size: there were too many", words.Count(e.Crowded, "call", "calls")))
+		w.block(indent, indent+"  ", fmt.Sprintf("%s not compared: there were too many methods and sizes", words.Count(e.Crowded, "call", "calls")))
 	}
 }
 

@@ -17,20 +17,21 @@ type Exchanged struct {
 	Time            float64  `json:"time"`     // that they took
 	Implementations []Served `json:"implementations"`
 	Spells          []Spell  `json:"spells"` // which implementation served most calls, one after the other
-	// Crowded is how many calls had methods and sizes of which there is no room for more; they are compared as if of one.
+	// Crowded is how many calls had methods and sizes of which there is no room for more; they are not compared.
 	Crowded uint64 `json:"crowded,omitempty"`
 }
 
-// Served is what one implementation did of the family's calls, and what all of them would have taken by it: by its mean
-// time for each method and size. Sizes are alike that agree in the powers of two of their parameters.
+// Served is what one implementation did of the family's calls, and what these would have taken by it, as far as it has
+// served the same method and size on the same thread before and after, within a fifth of the run. Sizes are alike
+// that agree in sign and power of two of their parameters; under the policy model, in their values.
 type Served struct {
 	Name     string  `json:"name"`
 	Calls    uint64  `json:"calls"`
 	Time     float64 `json:"time"`
-	Compared uint64  `json:"compared"`         // calls of methods and sizes that it has served any of
+	Compared uint64  `json:"compared"`         // calls that it can be compared for, its own among them
 	Took     float64 `json:"compared_time"`    // what those took, by whoever served them
 	Always   float64 `json:"always"`           // what they would have taken by it
-	Error    float64 `json:"always_deviation"` // standard error of that
+	Error    float64 `json:"always_deviation"` // standard error of that, as if ranks' errors had one cause
 }
 
 // Spell is a part of the run, up to `until` seconds after MPI_Init.
@@ -42,8 +43,8 @@ type Spell struct {
 
 // Bounds of what is told of exchanged families.
 const (
-	MaxExchanged = 16 // families, and implementations of each
-	maxPolicies  = 4
+	MaxExchanged = 16               // families, and implementations of each
+	maxPolicies  = MaxExchanged + 2 // each implementation, model and trial
 )
 
 const exchangedPrefix = "exchanged:"
@@ -77,14 +78,24 @@ func exchanged(declared []string) (families []Exchanged, rest []string, problem 
 			}
 			e := &families[at]
 			for _, policy := range one.Policies {
-				if !slices.Contains(e.Policies, policy) && len(e.Policies) < maxPolicies {
-					e.Policies = append(e.Policies, policy)
+				if slices.Contains(e.Policies, policy) {
+					continue
 				}
+				if len(e.Policies) == maxPolicies {
+					problem = fmt.Errorf("family %s has more than %d policies", name, maxPolicies)
+					break
+				}
+				e.Policies = append(e.Policies, policy)
 			}
 			for _, i := range one.Implementations {
-				if len(e.Implementations) < MaxExchanged && !slices.ContainsFunc(e.Implementations, func(s Served) bool { return s.Name == i }) {
-					e.Implementations = append(e.Implementations, Served{Name: i})
+				if slices.ContainsFunc(e.Implementations, func(s Served) bool { return s.Name == i }) {
+					continue
 				}
+				if len(e.Implementations) == MaxExchanged {
+					problem = fmt.Errorf("family %s has more than %d implementations", name, MaxExchanged)
+					break
+				}
+				e.Implementations = append(e.Implementations, Served{Name: i})
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"marple/analysis/proxygen"
+	"marple/analysis/run"
 )
 
 // Exchange is a family as its implementations are to be exchanged while the program runs, by this policy: fixed:NAME,
@@ -32,6 +33,13 @@ func (p *Plan) Exchange(name, policy string) (*proxygen.Family, error) {
 	}
 	if err := p.samePorts(fam); err != nil {
 		return nil, err
+	}
+	if n := len(fam.Implementations); n > run.MaxExchanged {
+		return nil, p.file.fail(fam.at, "family %s: %d implementations: at most %d can be exchanged", name, n, run.MaxExchanged)
+	}
+	if n := declaredLength(fam); n >= MaxDeclaration {
+		return nil, p.file.fail(fam.at, "family %s: the names of its implementations are too long: what the proxy tells of them takes %d bytes, and at most %d are kept",
+			name, n, MaxDeclaration-1)
 	}
 	may := 0
 	for _, i := range fam.Implementations {
@@ -73,6 +81,21 @@ func (p *Plan) Exchange(name, policy string) (*proxygen.Family, error) {
 		return nil, p.file.fail(fam.at, "family %s: no implementation is within the limits of the qualities", name)
 	}
 	return out, nil
+}
+
+// declaredLength is how long a text the proxy makes of a family, with any policy: see marple::family::policy.
+func declaredLength(fam *Family) int {
+	list, longest := "", "trial"
+	for n, i := range fam.Implementations {
+		if n > 0 {
+			list += ", "
+		}
+		list += `"` + i.Name + `"`
+		if fixed := "fixed:" + i.Name; len(fixed) > len(longest) {
+			longest = fixed
+		}
+	}
+	return len(fmt.Sprintf(`exchanged: {%s: {policies: ["%s"], implementations: [%s]}}`, fam.Name, longest, list))
 }
 
 var exchangeable = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)

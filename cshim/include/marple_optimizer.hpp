@@ -3,8 +3,9 @@
  * it. It holds all implementations of a family behind one port, and asks a policy which of them serves:
  *
  *     fixed:NAME  this one
- *     model       the one whose model predicts the least time of the call
- *     trial       the one that has taken least time so far; others are tried again now and then
+ *     model       the one whose model predicts the least time of the call; what is not above 0 is no prediction
+ *     trial       the one that has taken least time so far; others are tried again now and then, and one that has thrown
+ *                 only when times have changed or all have thrown
  *
  * Where implementations have state, one of them serves until a quiet point (see family::quiet); without state, each
  * call is served by its own. Nothing is allocated in a call, and no thread waits for another one.
@@ -21,9 +22,11 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace marple {
 
@@ -39,8 +42,9 @@ public:
  * A bandit: which of N arms takes least time, of those that are allowed. It takes the arm of the least lower
  * confidence bound of log time (UCB1: Auer, Cesa-Bianchi, Fischer, Machine Learning 47, 2002), tries others again as
  * long as that costs at most `share` of all time, and forgets what it knows when the times of an arm change (two-sided
- * CUSUM: Page, Biometrika 41, 1954). Its arithmetic is only what IEEE 754 rounds alike everywhere: the same times
- * make the same choices, on every rank.
+ * CUSUM: Page, Biometrika 41, 1954). An arm that fails is left at once, as long as there is one that has not, until the
+ * times of an arm change. Its arithmetic is only what IEEE 754 rounds alike everywhere: the same times make the same
+ * choices, on every rank.
  */
 template <std::size_t N> class bandit {
 public:
@@ -49,7 +53,7 @@ public:
     static constexpr int first = 2;        /* calls of each arm before they are compared */
     static constexpr double least = 0.02;  /* deviations of the logarithm below this one are not believed */
     static constexpr double changed = 8;   /* CUSUM, in deviations beyond half a one: times are others from here on */
-    static constexpr double never = 1e15;  /* nanoseconds: what a call that has failed counts as */
+    static constexpr double most = 1e15;   /* nanoseconds: what takes longer counts as this */
 
     void allow(const bool (&allowed)[N]) noexcept
     {
@@ -64,7 +68,7 @@ public:
     {
         if (busy_.test_and_set(std::memory_order_acquire))
             return;
-        ns = ns >= 1 ? ns < never ? ns : never : 1;
+        ns = ns >= 1 ? ns < most ? ns : most : 1;
         const std::size_t best = fastest();
         total_ += ns;
         if (which == trial_ && ns > arms_[best].time)
@@ -75,9 +79,31 @@ public:
         busy_.clear(std::memory_order_release);
     }
 
+    /*
+     * An arm has failed, whatever time it took. When all have, the others are tried again. Beside a thread that tells, it
+     * is left when the next one tells.
+     */
+    void fail(std::size_t which) noexcept
+    {
+        arms_[which].failed.store(true, std::memory_order_relaxed);
+        if (busy_.test_and_set(std::memory_order_acquire))
+            return;
+        bool other = false, all = true;
+        for (std::size_t i = 0; i < N; i++) {
+            other = other || (i != which && arms_[i].allowed);
+            all = all && !usable(i);
+        }
+        if (all)
+            forgive(other ? which : N);
+        trial_ = N;
+        next_.store(static_cast<unsigned>(decide()), std::memory_order_relaxed);
+        busy_.clear(std::memory_order_release);
+    }
+
 private:
     struct arm {
         bool allowed = false;
+        std::atomic<bool> failed{false};
         double mean = 0, time = 0; /* of the logarithm; as nanoseconds */
         double up = 0, down = 0;   /* CUSUM */
         std::uint64_t count = 0, at = 0;
@@ -95,13 +121,20 @@ private:
         const double whole = std::floor(x);
         return std::ldexp(1 + (x - whole), static_cast<int>(whole));
     }
+    bool usable(std::size_t i) const noexcept { return arms_[i].allowed && !arms_[i].failed.load(std::memory_order_relaxed); }
+    void forgive(std::size_t but) noexcept
+    {
+        for (std::size_t i = 0; i < N; i++)
+            if (i != but)
+                arms_[i].failed.store(false, std::memory_order_relaxed);
+    }
     double deviation() const noexcept { return std::sqrt(variance_ > least * least ? variance_ : least * least); }
 
     std::size_t fastest() const noexcept
     {
         std::size_t best = N;
         for (std::size_t i = 0; i < N; i++)
-            if (arms_[i].allowed && (best == N || (arms_[i].count && (!arms_[best].count || arms_[i].mean < arms_[best].mean))))
+            if (usable(i) && (best == N || (arms_[i].count && (!arms_[best].count || arms_[i].mean < arms_[best].mean))))
                 best = i;
         return best == N ? 0 : best;
     }
@@ -123,6 +156,7 @@ private:
                             arms_[i].count = 0;
                             arms_[i].up = arms_[i].down = 0;
                         }
+                    forgive(N);
                 }
             }
             residuals_ += residuals_ < 64;
@@ -137,7 +171,7 @@ private:
     {
         std::uint64_t pulls = 0;
         for (std::size_t i = 0; i < N; i++) {
-            if (arms_[i].allowed && arms_[i].count < first && arms_[i].mean < logarithm(never))
+            if (usable(i) && arms_[i].count < first)
                 return i;
             pulls += arms_[i].count;
         }
@@ -147,7 +181,7 @@ private:
         double bound = 0;
         for (std::size_t i = 0; i < N; i++) {
             const arm &a = arms_[i];
-            if (!a.allowed || !a.count)
+            if (!usable(i) || !a.count)
                 continue;
             const double lower = a.mean - s * std::sqrt(far / static_cast<double>(a.count));
             if (taken == N || lower < bound) {
@@ -174,8 +208,8 @@ private:
 };
 
 /*
- * Bandits by size: calls whose parameters agree in their powers of two share one. When the table is full, all further
- * sizes share the last one.
+ * Bandits by size: calls whose parameters are of the same sizes share one. When the table is full, all further sizes
+ * share the last one.
  */
 template <std::size_t N> class bandits {
 public:
@@ -186,15 +220,19 @@ public:
         for (bandit<N> &b : list_)
             b.allow(allowed);
     }
+    /* Sign and power of two; all numbers below 1 are one size, and infinite ones and such as are none count as these. */
+    static std::uint64_t size(double x) noexcept
+    {
+        std::uint64_t bits;
+        std::memcpy(&bits, &x, sizeof bits);
+        const std::uint64_t exponent = bits >> 52 & 2047;
+        return exponent < 1023 || exponent == 2047 ? 0 : (bits >> 52) - 1022;
+    }
     bandit<N> &of(const double *x, std::size_t count) noexcept
     {
         std::uint64_t key = 1;
-        for (std::size_t i = 0; i < count; i++) {
-            std::uint64_t bits; /* sign and exponent: all numbers below 1 are one size */
-            std::memcpy(&bits, x + i, sizeof bits);
-            bits >>= 52;
-            key = key * 0x9e3779b97f4a7c15u + (bits >= 1023 && bits < 2047 ? bits - 1022 : bits > 3070 ? bits : 0);
-        }
+        for (std::size_t i = 0; i < count; i++)
+            key = key * 0x9e3779b97f4a7c15u + size(x[i]);
         key += key == 0; /* which is no key */
         std::uint64_t at = key ^ key >> 32;
         for (std::size_t tries = 0; tries < sizes; tries++, at++) {
@@ -227,8 +265,9 @@ public:
     family &operator=(const family &) = delete;
 
     /*
-     * Takes another policy: fixed:NAME, model or trial. Where implementations have state it counts from the next quiet
-     * point on, and must be the same on all ranks that agree. Throws std::invalid_argument.
+     * Takes another policy: fixed:NAME, model or trial. No call may be under way, on any thread. Where implementations
+     * have state it counts from the next quiet point on, and must be the same on all ranks that agree. Throws
+     * std::invalid_argument.
      */
     void policy(const std::string &text)
     {
@@ -256,6 +295,7 @@ public:
             declaration_ += std::string(i ? ", \"" : "\"") + names_[i] + '"';
         declaration_ += "]}}";
         declared_ = false;
+        anew();
     }
 
     /* The implementation that serves what is not recorded, and where there is state everything. */
@@ -275,20 +315,25 @@ public:
             return;
         std::size_t next = fixed_;
         if (kind_ != fixed) {
-            long long values[N + 2] = {calls_.exchange(0), spent_.exchange(0)};
+            constexpr std::size_t before = 3; /* of the predictions */
+            long long values[before + N] = {calls_, spent_, failed_};
             for (std::size_t i = 0; i < N; i++)
-                values[i + 2] = predicted_[i].exchange(0);
-            sum(values, static_cast<int>(N + 2));
+                values[before + i] = at_most(predicted_[i]);
+            sum(values, static_cast<int>(before + N));
             next = current_;
-            if (kind_ == trial && values[0] > 0) {
+            if (kind_ == trial && values[2] > 0) {
+                interval_.fail(current_);
+                next = interval_.next();
+            } else if (kind_ == trial && values[0] > 0) {
                 interval_.tell(current_, static_cast<double>(values[1]) / static_cast<double>(values[0]));
                 next = interval_.next();
             } else if (kind_ == model) {
                 for (std::size_t i = 0; i < N; i++)
-                    if (!barred_[i] && values[i + 2] < values[next + 2])
+                    if (!barred_[i] && values[before + i] < values[before + next])
                         next = i;
             }
         }
+        anew();
         move_to(next);
     }
 
@@ -307,7 +352,7 @@ public:
                 which_ = f.predicted(which_, method, parameters);
                 return;
             }
-            bandit_ = &f.interval_;
+            timed_ = true;
             if (f.stateless_) {
                 bandit_ = &f.sized_[method].of(parameters, count);
                 which_ = bandit_->next();
@@ -319,7 +364,7 @@ public:
         service &operator=(const service &) = delete;
         ~service()
         {
-            if (bandit_)
+            if (timed_)
                 family_.served(*this);
         }
         operator std::size_t() const noexcept { return which_; }
@@ -327,11 +372,11 @@ public:
     private:
         friend class family;
         family &family_;
-        bandit<N> *bandit_ = nullptr; /* that is told how long it took */
+        bandit<N> *bandit_ = nullptr; /* that is told how it went; with state the family counts that itself */
         std::size_t which_;
         std::uint64_t begin_;
         int thrown_;
-        bool by_marple_;
+        bool timed_ = false, by_marple_;
     };
 
 private:
@@ -390,17 +435,36 @@ private:
     {
         std::uint64_t end;
         const bool comparable = now(end) == s.by_marple_ && end >= s.begin_, thrown = std::uncaught_exceptions() > s.thrown_;
-        if (!comparable)
+        if (thrown) {
+            if (stateless_)
+                s.bandit_->fail(s.which_);
+            else
+                failed_.fetch_add(1, std::memory_order_relaxed);
+        } else if (!comparable) {
             return;
-        if (!stateless_) {
-            if (!thrown) {
-                calls_.fetch_add(1, std::memory_order_relaxed);
-                spent_.fetch_add(static_cast<long long>(end - s.begin_), std::memory_order_relaxed);
-            }
+        } else if (stateless_) {
+            s.bandit_->tell(s.which_, static_cast<double>(end - s.begin_));
         } else {
-            s.bandit_->tell(s.which_, thrown ? bandit<N>::never : static_cast<double>(end - s.begin_));
+            calls_.fetch_add(1, std::memory_order_relaxed);
+            spent_.fetch_add(static_cast<long long>(end - s.begin_), std::memory_order_relaxed);
         }
     }
+
+    /* Between one quiet point and the next. */
+    void anew() noexcept
+    {
+        calls_ = spent_ = failed_ = 0;
+        for (auto &one : predicted_)
+            one = 0;
+    }
+
+    /*
+     * What is predicted on a rank between two quiet points: at most 73 minutes, so that the sum over a million ranks is
+     * still a number. What is not known counts as that.
+     */
+    static constexpr long long most_predicted = 1LL << 42;
+    static long long at_most(long long ns) noexcept { return ns < most_predicted ? ns : most_predicted; }
+    static bool known(double ns) noexcept { return ns > 0 && ns < std::numeric_limits<double>::infinity(); }
 
     std::size_t predicted(std::size_t which, std::size_t method, const double *parameters) noexcept
     {
@@ -409,12 +473,14 @@ private:
             return which;
         if (!stateless_) {
             for (std::size_t i = 0; i < N; i++)
-                predicted_[i].fetch_add(ns[i] < 1e12 ? ns[i] > 0 ? static_cast<long long>(ns[i]) : 0 : 1000000000000, std::memory_order_relaxed);
+                if (predicted_[i].load(std::memory_order_relaxed) < most_predicted)
+                    predicted_[i].fetch_add(known(ns[i]) && ns[i] < most_predicted ? static_cast<long long>(ns[i]) : most_predicted,
+                                            std::memory_order_relaxed);
             return which;
         }
         double least = std::numeric_limits<double>::infinity();
         for (std::size_t i = 0; i < N; i++)
-            if (!barred_[i] && ns[i] < least) {
+            if (!barred_[i] && known(ns[i]) && ns[i] < least) {
                 least = ns[i];
                 which = i;
             }
@@ -453,7 +519,7 @@ private:
     bool checked_ = false;
     /* Since the last quiet point: */
     bandit<N> interval_;
-    std::atomic<long long> calls_{0}, spent_{0}, predicted_[N] = {};
+    std::atomic<long long> calls_{0}, spent_{0}, failed_{0}, predicted_[N] = {};
 };
 
 }

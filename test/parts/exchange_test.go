@@ -3,6 +3,7 @@ package parts
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,21 +79,34 @@ func TestRanksAgree(t *testing.T) {
 	})
 }
 
-// On the virtual clock what was chosen when is known, and what it brought.
+// On the virtual clock what was chosen when is known, and what it brought against what each implementation does take.
 func TestExchangedExactly(t *testing.T) {
 	t.Parallel()
 	harness.Mock.Need(t)
 	program := exchanging(t, harness.Mock)
-	r := harness.Mock.Virtual(t, harness.Command{}, 4, []string{program, "trial"})
-	require.Len(t, r.Exchanged, 1)
-	e := r.Exchanged[0]
+	virtual := func(policy string) (run.Exchanged, map[any][]invocation, float64) {
+		directory := filepath.Join(t.TempDir(), "run")
+		mpi := *harness.Mock
+		mpi.Mpirun = append(slices.Clone(mpi.Mpirun), "--virtual")
+		end := mpi.Under(t, harness.Command{}, 4, directory, []string{program, policy})
+		require.Zero(t, end.Code, end.Stderr)
+		r := harness.ReadRun(t, directory)
+		require.Len(t, r.Exchanged, 1)
+		require.Equal(t, []string{policy}, r.Exchanged[0].Policies)
+		_, rows := readInvocations(t, directory)
+		byRank := map[any][]invocation{}
+		for _, i := range rows {
+			byRank[i["rank"]] = append(byRank[i["rank"]], i)
+		}
+		return r.Exchanged[0], byRank, float64(r.WallNs) / 1e9
+	}
+	e, rows, length := virtual("trial")
 	by := map[string]run.Served{}
 	sum, calls := 0.0, uint64(0)
 	for _, i := range e.Implementations {
 		by[i.Name] = i
 		sum += i.Time
 		calls += i.Calls
-		require.LessOrEqual(t, i.Calls, i.Compared)
 	}
 	require.InDelta(t, e.Time, sum, 1e-9)
 	require.Equal(t, e.Calls, calls)
@@ -102,15 +116,38 @@ func TestExchangedExactly(t *testing.T) {
 	require.Less(t, by["linear"].Calls, uint64(200))
 	require.Equal(t, "flat", e.Spells[0].Implementation)
 	require.Equal(t, "steep", e.Spells[len(e.Spells)-1].Implementation)
-	require.Greater(t, by["linear"].Always, by["linear"].Took)
 
-	fixed := harness.Mock.Virtual(t, harness.Command{}, 4, []string{program, "fixed:linear"})
-	f := fixed.Exchanged[0]
-	require.Equal(t, []string{"fixed:linear"}, f.Policies)
-	require.EqualValues(t, 2400, f.Implementations[1].Calls)
-	require.Greater(t, f.Time, e.Time)
-	// What always linear would have taken is what it does take.
-	require.InEpsilon(t, f.Time/float64(f.Calls), by["linear"].Always/float64(by["linear"].Compared), 0.05)
+	for _, i := range e.Implementations {
+		f, alone, _ := virtual("fixed:" + i.Name)
+		require.Greater(t, f.Time, e.Time)
+		var truth, took float64 // of the calls between two of its own that are not far from each other
+		compared := uint64(0)
+		for rank, list := range rows {
+			var between []int
+			last := -1
+			for n, row := range list {
+				between = append(between, n)
+				if row["component"] != i.Name {
+					continue
+				}
+				if last < 0 || row["start"].(float64)-list[last]["start"].(float64) > length/5 {
+					between = []int{n}
+				}
+				for _, k := range between {
+					compared++
+					truth += alone[rank][k]["wall"].(float64)
+					took += list[k]["wall"].(float64)
+				}
+				between, last = nil, n
+			}
+		}
+		require.Equal(t, compared, i.Compared)
+		require.InDelta(t, took, i.Took, 1e-9)
+		require.InDelta(t, truth, i.Always, 2*i.Error+1e-3*truth, i.Name)
+		require.Less(t, i.Error, 0.2*i.Always, i.Name)
+	}
+	require.Greater(t, by["steep"].Compared, e.Calls*9/10)
+	require.Greater(t, by["linear"].Compared, e.Calls/3)
 }
 
 // A solver whose two methods are exchanged while it runs computes what it does where they are called in the same order

@@ -184,11 +184,11 @@ func split(flags string) []string {
 // Proxies of families: who serves, on a clock that only the components move.
 func TestFamilies(t *testing.T) {
 	need(t, "clang++", "g++")
-	for _, name := range []string{"stateful", "stateless"} {
+	for name, family := range map[string]string{"stateful": "solver", "stateless": "solver", "volatile": "shaky"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			directory, program := t.TempDir(), filepath.Join("families", name+".cpp")
-			arguments := []string{"families/solver.hpp", "--families", "families/families.yaml", "--family", "solver"}
+			arguments := []string{"families/" + family + ".hpp", "--families", "families/families.yaml", "--family", family}
 			for _, flags := range comment(t, program, "proxygen") {
 				arguments = append(arguments, split(flags)...)
 			}

@@ -3,6 +3,7 @@
 #include "simulated.hpp"
 #include "stateful_family.hpp"
 
+#include <cmath>
 #include <stdexcept>
 
 using simulated::served;
@@ -95,6 +96,91 @@ void migration()
            "family solver: some of its implementations are marple::migratable and others are not");
 }
 
+// One that throws, and be it on one rank and now and then, serves no more until times change.
+void failure()
+{
+    Member a(0, 100), b(1, 200), c(2, 1), d(3, 300);
+    exchange::SolverFamily proxy({a, b, c, d}, "trial");
+    exchange::Solver &port = proxy;
+    int failed = 0, late = 0, calls = 0;
+    for (int step = 0; step < 2000; step++) {
+        if (step == 1000)
+            b.ns_ = 2000;
+        for (int call = 0; call < 3; call++) {
+            const bool fails = port.name() == 0 && ++calls % 20 == 0;
+            failed += simulated::thrown([&] { port.solve({}, fails ? -1 : 1); }) == "no such order";
+        }
+        late += step >= 500 && step < 1000 && port.name() == 0;
+        proxy.marple_quiet();
+    }
+    EXPECT(failed == 2 && late == 0 && port.name() == 3);
+    // On another rank.
+    Member e(0, 100), f(1, 200);
+    exchange::SolverFamily other({e, f, c, d}, "trial");
+    exchange::Solver &second = other;
+    second.solve({}, 1);
+    other.marple_quiet([](long long *values, int) { values[2]++; });
+    EXPECT(second.name() == 1);
+}
+
+// What is counted is counted from one quiet point or policy to the next.
+void counts()
+{
+    Member a(0, 100), b(1, 200), c(2, 1), d(3, 300);
+    exchange::SolverFamily proxy({a, b, c, d}, "trial");
+    exchange::Solver &port = proxy;
+    const auto counted = [&] {
+        long long calls = -1;
+        proxy.marple_quiet([&](long long *values, int) { calls = values[0]; });
+        return calls;
+    };
+    const auto solve = [&](int calls) {
+        while (calls-- > 0)
+            port.solve({}, 1);
+    };
+    solve(3);
+    proxy.marple_policy("fixed:flat");
+    proxy.marple_policy("trial");
+    solve(2);
+    EXPECT(counted() == 2);
+    solve(3);
+    proxy.marple_policy("fixed:flat");
+    EXPECT(counted() == -1); // nothing to agree about
+    solve(3);
+    proxy.marple_policy("trial");
+    solve(1);
+    EXPECT(counted() == 1 && counted() == 0);
+}
+
+// By model, what is not known never wins, on as many ranks as there may be.
+double known;
+void unknown()
+{
+    constexpr const char *names[] = {"a", "b", "c"}, *barred[] = {nullptr, nullptr, nullptr};
+    Member a(0, 1), b(1, 1), c(2, 1);
+    const marple::target<exchange::Solver> targets[] = {a, b, c};
+    for (double odd : {std::nan(""), HUGE_VAL, -HUGE_VAL, -5.0, 0.0, 1e300}) {
+        known = odd;
+        marple::family<exchange::Solver, 3, 1> family(
+            "f", names, barred, targets,
+            [](std::size_t, const double *, double *ns) {
+                ns[0] = known;
+                ns[1] = 2000;
+                ns[2] = 1000;
+                return true;
+            },
+            false, "model");
+        EXPECT(family.current() == 0);
+        for (int call = 0; call < 5000; call++)
+            marple::family<exchange::Solver, 3, 1>::service(family, 0);
+        family.quiet([](long long *values, int n) {
+            for (int i = 0; i < n; i++)
+                EXPECT(!__builtin_mul_overflow(values[i], 1 << 20, &values[i]));
+        });
+        EXPECT(family.current() == 2);
+    }
+}
+
 // Ranks that see different times take the same implementation all the same.
 void agreement()
 {
@@ -119,12 +205,12 @@ void agreement()
                 proxies[static_cast<std::size_t>(rank)]->solve({}, 1);
         }
         // As MPI_Allreduce does it: all are asked, then all are told. The first round only listens.
-        std::vector<long long> sum(6);
+        std::vector<long long> sum(7);
         struct listening {};
         for (auto *p : proxies) {
             try {
                 p->marple_quiet([&](long long *values, int n) {
-                    EXPECT(n == 6);
+                    EXPECT(n == 7);
                     told.emplace_back(values, values + n);
                     throw listening();
                 });
@@ -152,5 +238,8 @@ int main()
 {
     policies();
     migration();
+    failure();
+    counts();
+    unknown();
     agreement();
 }

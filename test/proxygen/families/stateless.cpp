@@ -94,6 +94,62 @@ void failure()
     EXPECT(failed == 1 && simulated::open == 0);
 }
 
+// An arm that fails now and then is dropped at once while there is another one, and comes back when times change.
+// Failing changes nothing of what trials may cost.
+void failures()
+{
+    const bool both[] = {true, true}, one[] = {false, true}, all[] = {true, true, true};
+    marple::bandit<2> bandit;
+    bandit.allow(both);
+    int served = 0, failed = 0;
+    for (int call = 0; call < 4000; call++) {
+        const std::size_t i = bandit.next();
+        if (i == 0 && ++served % 20 == 0) {
+            failed++;
+            bandit.fail(i);
+        } else {
+            bandit.tell(i, i == 0 ? 100 : call < 2000 ? 200 : 1600);
+        }
+        EXPECT(call != 1999 || failed == 1);
+    }
+    EXPECT(failed == 2 && bandit.next() == 1);
+
+    marple::bandit<2> alone, hopeless;
+    alone.allow(one);
+    hopeless.allow(both);
+    int who[2] = {};
+    for (int call = 0; call < 100; call++) {
+        EXPECT(alone.next() == 1);
+        alone.fail(1);
+        who[hopeless.next()]++;
+        hopeless.fail(hopeless.next());
+    }
+    EXPECT(who[0] == 50 && who[1] == 50);
+
+    marple::bandit<3> three;
+    three.allow(all);
+    three.fail(three.next());
+    double sum = 0, dear = 0;
+    for (int call = 0; call < 20000; call++) {
+        const std::size_t i = three.next();
+        const double ns = i == 2 ? 10000 : 100;
+        sum += ns;
+        dear += i == 2 ? ns : 0;
+        three.tell(i, ns);
+    }
+    EXPECT(dear < 0.05 * sum);
+}
+
+// A size is a sign and a power of two, as the analysis has it: see TestSizes of analysis/invocation.
+void sizes()
+{
+    const std::vector<std::pair<double, unsigned>> expected = {
+        {0.0, 0}, {-0.0, 0}, {0.99, 0}, {-0.99, 0}, {5e-324, 0}, {1, 1}, {1.99, 1}, {2, 2}, {1e308, 1024}, {-1, 2049}, {-3.5, 2050},
+        {HUGE_VAL, 0}, {-HUGE_VAL, 0}, {std::nan(""), 0}, {-std::nan(""), 0}};
+    for (const auto &[x, size] : expected)
+        EXPECT(marple::bandits<2>::size(x) == size);
+}
+
 // More sizes than the table has room for share what is left.
 void crowd()
 {
@@ -160,6 +216,8 @@ int main()
     model();
     trial();
     failure();
+    failures();
+    sizes();
     crowd();
     for (std::uint64_t seed = 1; seed <= 60; seed++) {
         regret<2>(seed);
