@@ -34,7 +34,6 @@ type Source struct {
 	nodes  []record.Node
 	paths  map[uint32]place
 	values map[uint64]*value // by string and kind
-	key    []byte            // scratch
 }
 
 // Thread is what one thread has kept, which lies in the file of its index.
