@@ -355,10 +355,10 @@ func TestStuckCalls(t *testing.T) {
 	harness.Each(t, func(t *testing.T, mpi *harness.Library) {
 		program := mpi.Compile(t, "deadlock", "-g")
 		r, _ := hung(mpi, t, 2, func(r *run.Run) bool { return len(r.Stuck) == 2 && r.Stuck[0].Call == "MPI_Finalize" }, program)
-		assert.Equal(t, "deadlock.c:32 in main", r.Stuck[0].Site)
+		assert.Equal(t, "deadlock.c:37 in main", r.Stuck[0].Site)
 		assert.Equal(t, []int{1}, r.Stuck[0].WaitsFor)
 		assert.Equal(t, "MPI_Recv", r.Stuck[1].Call)
-		assert.Equal(t, "deadlock.c:31 in main", r.Stuck[1].Site)
+		assert.Equal(t, "deadlock.c:36 in main", r.Stuck[1].Site)
 		assert.EqualValues(t, record.Any, r.Stuck[1].Peer)
 		assert.Equal(t, []int{0}, r.Stuck[1].WaitsFor)
 		assert.Positive(t, r.Stuck[1].SinceNs)
