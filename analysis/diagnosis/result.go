@@ -72,6 +72,7 @@ type Conclusion struct {
 	From     []string `json:"from"` // the facts it follows from, or would
 	Reasons  []Reason `json:"reasons"`
 	fact     int
+	costs    Cost // whatever the verdict
 }
 
 // Reason is one rule that leads to a conclusion: what it asked for, and what was seen.
@@ -167,9 +168,10 @@ func (g *Diagnosis) conclusion(f int, rules []*rule) Conclusion {
 	if x.Factor {
 		c.Kind = "factor"
 	}
+	seconds := g.seconds(f)
+	c.costs = Cost{Verdict: c.Verdict, Seconds: seconds, Share: g.share(seconds)}
 	if g.truths[f] == inference.True {
-		c.Seconds = g.seconds(f)
-		c.Share = g.share(c.Seconds)
+		c.Seconds, c.Share = c.costs.Seconds, c.costs.Share
 		c.Where, _ = g.place(f)
 	}
 	for _, r := range rules {

@@ -37,7 +37,7 @@ type diagnose struct {
 }
 
 func diagnoseCommand() *cobra.Command {
-	c := &cobra.Command{Use: "diagnose RUN | diagnose [flags] -- LAUNCHER...", Short: "Say what held a run back, with the knowledge of parallel models",
+	c := &cobra.Command{Use: "diagnose RUN | diagnose A B | diagnose [flags] -- LAUNCHER...", Short: "Say what held a run back, with the knowledge of parallel models",
 		Long: `Applies what is known of parallel computational models to a stored run: what holds for every program, and for
 the program's own design. Which that is, is recognized from who sends messages to whom, from collective operations
 and from names, or it is said with --model: a model, a composition (see marple knowledge list), or a file of one's
@@ -45,6 +45,10 @@ own.
 
 For each level of the diagnosis it prints what was concluded and what it costs, the most expensive branch marked.
 --explain adds the evidence for every conclusion, and the reason for every one that was rejected.
+
+Of two runs it says what holds back both, only A (gone), or only B (new), by the same knowledge, and what that costs of a
+rank's time in each; in brackets stands what costs so much but is no cause by the thresholds. With B on more ranks than A
+that is what keeps the program from scaling.
 
 With a command after -- it runs that under Marple, diagnoses, and runs it again with what the next level of the
 diagnosis asks to be measured, until nothing more is asked for:
@@ -62,12 +66,18 @@ Each run is kept. Where the launcher does not pass LD_PRELOAD on, put marple exe
                level, seconds, share, where, followed, judged_by, from[], and
                reasons[]: verdict, level, lines[] (text, verdict, premise, metric, value, threshold, unit, needs)
   findings[]   as in run.json (marple report --schema)
-  to_go_deeper[]  measurement, text, how, for[]`}
+  to_go_deeper[]  measurement, text, how, for[]
+and of two runs one with
+  a, b         program, ranks, wall, looks[]
+  changes[]    model, id, kind, title, where, and of a and b: verdict, seconds (of each rank, as a mean), share`}
 	c.Args = func(c *cobra.Command, arguments []string) error {
 		if dash := c.ArgsLenAtDash(); dash == 0 && len(arguments) > 0 {
 			return nil
 		} else if dash > 0 {
 			return usage("diagnose: expected either a run directory or a command after --, not both")
+		}
+		if len(arguments) == 2 {
+			return nil
 		}
 		return oneRun(c, arguments)
 	}
@@ -85,6 +95,9 @@ Each run is kept. Where the launcher does not pass LD_PRELOAD on, put marple exe
 			}
 			silence(c)
 			return d.rerun(c.OutOrStdout(), arguments)
+		}
+		if len(arguments) == 2 {
+			return d.relate(c.OutOrStdout(), arguments[0], arguments[1])
 		}
 		r, result, err := d.diagnose(arguments[0])
 		if err != nil {
@@ -123,6 +136,31 @@ func (d *diagnose) diagnose(path string) (*run.Run, *diagnosis.Result, error) {
 	whatif.Gains(r)
 	result.Findings, result.MayBe = r.Findings, r.MayBe
 	return r, result, nil
+}
+
+// relate diagnoses two runs by the same knowledge.
+func (d *diagnose) relate(out io.Writer, a, b string) error {
+	var runs [2]*run.Run
+	var choices [2]*diagnosis.Choice
+	for i, path := range []string{a, b} {
+		r, err := pipeline.Open(path)
+		if err != nil {
+			return err
+		}
+		if choices[i], err = d.knowledge(r); err != nil {
+			return err
+		}
+		runs[i] = r
+	}
+	result, err := diagnosis.Relate(runs[0], runs[1], choices[0], choices[1])
+	if err != nil {
+		return err
+	}
+	if *d.format == "json" {
+		return printJSON(out, result)
+	}
+	_, err = io.WriteString(out, report.Relative(result))
+	return err
 }
 
 func (d *diagnose) print(out io.Writer, r *run.Run, result *diagnosis.Result) error {
