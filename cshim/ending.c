@@ -193,11 +193,8 @@ static void settle(const char *wait)
         return;
     int fd = mrl_raw_open(REPORTER, O_WRONLY | O_CREAT | O_EXCL);
     if (fd < 0) {
-        if (errno == EEXIST && await_report()) {
-            if (*why) /* the rank that made it may not know */
-                mrl_say_here("%s; marple recover made the report", why);
+        if (errno == EEXIST && await_report())
             return;
-        }
         if (!mrl_directory_there())
             mrl_say_here("%s is another directory than the one that was made for the records, which stay there: %s", mrl.raw, strerror(errno));
         else if (errno != ENOENT) /* which another rank's report has removed */
