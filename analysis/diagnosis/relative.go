@@ -42,8 +42,9 @@ type Cost struct {
 }
 
 // Relate applies the knowledge that was chosen for two runs, what was chosen for either to both, and compares what was concluded. Where
-// one run is of more ranks, what changes is how the program scales.
-func Relate(a, b *run.Run, forA, forB *Choice) (*Relative, error) {
+// one run is of more ranks, what changes is how the program scales. Phases are left out: those of one run are not the other's. Events are
+// as in Diagnose.
+func Relate(a, b *run.Run, forA, forB *Choice, eventsA, eventsB Events) (*Relative, error) {
 	out := &Relative{A: side(a, forA), B: side(b, forB), Changes: []Change{}}
 	var pieces []Piece
 	for _, p := range slices.Concat(forA.Pieces, forB.Pieces) {
@@ -51,11 +52,11 @@ func Relate(a, b *run.Run, forA, forB *Choice) (*Relative, error) {
 			pieces = append(pieces, p)
 		}
 	}
-	before, err := Diagnose(a, nil, pieces...)
+	before, err := Diagnose(a, eventsA, pieces...)
 	if err != nil {
 		return nil, err
 	}
-	after, err := Diagnose(b, nil, pieces...)
+	after, err := Diagnose(b, eventsB, pieces...)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func TestRelative(t *testing.T) {
 		require.NoError(t, err)
 		return c
 	}
-	x, err := diagnosis.Relate(a, b, choose(a), choose(b))
+	x, err := diagnosis.Relate(a, b, choose(a), choose(b), nil, nil)
 	require.NoError(t, err)
 	became := map[string][2]string{}
 	for _, c := range x.Changes {
@@ -44,7 +44,7 @@ func TestRelative(t *testing.T) {
 	require.Equal(t, "factor", x.Changes[0].Kind)
 	golden(t, "relative.txt", Relative(x))
 
-	same, err := diagnosis.Relate(a, a, choose(a), choose(a))
+	same, err := diagnosis.Relate(a, a, choose(a), choose(a), nil, nil)
 	require.NoError(t, err)
 	for _, c := range same.Changes {
 		require.Equal(t, c.A, c.B)

@@ -77,6 +77,9 @@ and of two runs one with
 			return usage("diagnose: expected either a run directory or a command after --, not both")
 		}
 		if len(arguments) == 2 {
+			if c.Flags().Changed("explain") {
+				return usage("--explain: expected one run, not two: marple diagnose --explain %s", arguments[0])
+			}
 			return nil
 		}
 		return oneRun(c, arguments)
@@ -118,9 +121,7 @@ func (d *diagnose) diagnose(path string) (*run.Run, *diagnosis.Result, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if filepath.Base(path) == run.File {
-		path = filepath.Dir(path)
-	}
+	path = directoryOf(path)
 	result, err := choice.Diagnose(r, trace.Events(path))
 	if err != nil {
 		return nil, nil, err
@@ -152,7 +153,7 @@ func (d *diagnose) relate(out io.Writer, a, b string) error {
 		}
 		runs[i] = r
 	}
-	result, err := diagnosis.Relate(runs[0], runs[1], choices[0], choices[1])
+	result, err := diagnosis.Relate(runs[0], runs[1], choices[0], choices[1], trace.Events(directoryOf(a)), trace.Events(directoryOf(b)))
 	if err != nil {
 		return err
 	}
