@@ -17,6 +17,8 @@ type Change struct {
 	// nil: all.
 	Paths map[callgraph.ID]float64
 	Ranks []int32 // likewise, in order; nil: all
+	// Less is the part of the change that is not made: 0 is all of it, 1 none. Of what is waited for there are no parts.
+	Less float64
 	// Factor, for Scale: what the time there is multiplied by.
 	Factor float64
 	// Network: a message, or an operation, arrives Latency ns, and PerByte ns for each of its bytes, after it was sent.
@@ -202,10 +204,13 @@ func (c *Change) holds(rank int) bool {
 // part of the time on a path that a change is about.
 func (c *Change) part(id callgraph.ID) float64 {
 	if c.Paths == nil {
-		return 1
+		return 1 - c.Less
 	}
-	return c.Paths[id]
+	return c.Paths[id] * (1 - c.Less)
 }
+
+// Gradual tells whether a part of the change can be made.
+func (c *Change) Gradual() bool { return c.Kind == Scale || c.Kind == Balance || c.Kind == Free }
 
 // change makes one change of what gaps and calls take, or notes it as one of what is waited for.
 func (x *player) change(c *Change) {
@@ -231,7 +236,7 @@ func (x *player) change(c *Change) {
 			w.now = 0
 		}
 		if c.Kind == Scale && c.Paths == nil {
-			w.gaps[len(l.Calls)] = scaled(w.gaps[len(l.Calls)], c.Factor)
+			w.gaps[len(l.Calls)] = scaled(w.gaps[len(l.Calls)], 1-(1-c.Less)*(1-c.Factor))
 		}
 		parts := make([]float64, len(l.Paths))
 		for i, id := range l.Paths {
@@ -249,7 +254,7 @@ func (x *player) change(c *Change) {
 				w.gaps[k] -= a.OffCore
 			case Free, Remove:
 				if parts[a.Path] > 0 && !a.Stays {
-					w.own[k] = 0
+					w.own[k] = scaled(w.own[k], 1-min(parts[a.Path], 1))
 				}
 			}
 		}
