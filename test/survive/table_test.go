@@ -60,6 +60,8 @@ var subjects = []subject{
 	{name: "MPI_Finalize in a thread of 64 KiB", source: "stacks.c", flags: []string{"-pthread"}, args: []string{"thread"}, brief: true},
 	{name: "MPI_Finalize in main under ulimit -s 128", source: "stacks.c", flags: []string{"-pthread"}, args: []string{"main"}, before: limit("-s 128"), brief: true},
 
+	{name: "little data, under ulimit -d", source: "sends.c", ranks: 2, before: limit("-d 200000"), brief: true},
+
 	{name: "calls below 60,000 others", source: "deep.c", flags: []string{"-pthread"}, args: []string{"recursion"}, brief: true},
 	{name: "16 threads under MPI_THREAD_MULTIPLE", source: "deep.c", flags: []string{"-pthread"}, args: []string{"threads"}, brief: true},
 	{name: "MPI_Comm_spawn", source: "deep.c", flags: []string{"-pthread"}, args: []string{"spawn"}, on: []*mpi{openMPI}}, // MPICH's launcher refuses it here
