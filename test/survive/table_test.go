@@ -98,6 +98,16 @@ var subjects = []subject{
 	{name: "wrong arguments of every function", source: "arguments.c", alone: true, brief: true, on: []*mpi{mpich}, flags: generated, args: []string{"erroneous"}},
 	{name: "arguments that are ignored, of every function", source: "arguments.c", ranks: 3, brief: true, flags: generated, args: []string{"ignored"}},
 
+	// Calls that do not return.
+	{name: "exceptions out of an error handler and an operation", source: "throws.cpp", brief: true},
+	{name: "longjmp out of an error handler", source: "leaves.c", flags: []string{"-pthread"}, args: []string{"longjmps"}, brief: true},
+	{name: "longjmp out of an error handler, checked", source: "leaves.c", args: []string{"longjmps"}, brief: true,
+		flags: []string{"-pthread", "-O2", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"}},
+	{name: "longjmp within an operation", source: "leaves.c", flags: []string{"-pthread"}, args: []string{"within"}, brief: true},
+	{name: "siglongjmp from a signal stack out of an error handler", source: "leaves.c", flags: []string{"-pthread"}, args: []string{"signals"}, brief: true},
+	{name: "pthread_exit in an error handler", source: "leaves.c", flags: []string{"-pthread"}, args: []string{"threads"}, brief: true},
+	{name: "a thread that is to be cancelled", source: "leaves.c", flags: []string{"-pthread"}, args: []string{"cancelled"}, brief: true},
+
 	// Ends.
 	{name: "MPI_Abort beside eight busy threads", source: "busy.c", flags: []string{"-pthread"}, brief: true},
 
