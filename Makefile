@@ -1,6 +1,6 @@
 # Marple
 #
-#   make build   fill build/: marple, libmarple.so, libmarple-core.so
+#   make build   fill build/: marple, libmarple.so, libmarple-core.so, libmarple-ranks.so
 #   make demo    build, run a small MPI program under Marple, show its report
 #   make test    everything a contributor runs; installs what is missing through apt where it can
 #   make judge   what depends on how fast the machine is and what else it does: a table of right and wrong
@@ -28,6 +28,8 @@ OBJECTS := $(SHIM_C:%.c=$(BUILD)/obj/%.o) $(PMPI_C:%.c=$(BUILD)/obj/%.o) $(GEN_C
 HEADERS := $(wildcard cshim/*.h cshim/adapters/*.h cshim/include/*.h pmpi/*.h) $(GEN)/settings.gen.h $(GEN)/functions.gen.h
 SHIM_FLAGS = -std=gnu11 -D_GNU_SOURCE -fPIC -fasynchronous-unwind-tables -fvisibility=hidden -ftls-model=initial-exec $(WARN) $(CFLAGS) -I$(GEN) -Icshim -Ipmpi
 
+CORES   := $(BUILD)/libmarple-core.so $(BUILD)/libmarple-ranks.so
+
 # With what is embedded: knowledge, schemas, the page.
 GO_SOURCES := $(shell find analysis bridge cmd -type f -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
 GO_C       := cshim/core.h cshim/starts.h
@@ -38,7 +40,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 # The writer of OTF2 traces, where that format's library is installed.
 OTF2 := $(shell printf '\043include <otf2/otf2.h>\n' | $(CC) -E -xc - >/dev/null 2>&1 && echo $(BUILD)/marple-otf2)
 
-build: $(BUILD)/libmarple.so $(BUILD)/libmarple-core.so $(BUILD)/marple $(OTF2) $(BUILD)/licenses
+build: $(BUILD)/libmarple.so $(CORES) $(BUILD)/marple $(OTF2) $(BUILD)/licenses
 
 $(GEN)/settings.gen.h: $(wildcard analysis/setting/*.go cshim/gen/*.go) | $(GEN)/tools
 	@mkdir -p $(GEN)
@@ -69,15 +71,16 @@ $(BUILD)/libmarple.so: $(OBJECTS)
 	@objcopy --only-keep-debug $@ $@.debug && objcopy --strip-unneeded --add-gnu-debuglink=$@.debug $@
 
 # The core's Go is the one in use with a runtime that is a good guest (it sends its host no signals, takes none, and keeps
-# no descriptors: see bridge/gen); the tree is laid for each build, since the Go in use may have changed.
+# no descriptors: see bridge/gen); the tree is laid for each build, since the Go in use may have changed. The second core is
+# the first without the report, for ranks that make none.
 CORE_GO    := $(GEN)/goroot
 CORE_DEBUG := asyncpreemptoff=1,containermaxprocs=0,updatemaxprocs=0
-$(BUILD)/libmarple-core.so: $(GO_SOURCES) $(GO_C) $(wildcard bridge/gen/*) | $(GEN)/tools
-	@echo "GO $@"
+$(CORES) &: $(GO_SOURCES) $(GO_C) $(wildcard bridge/gen/*) | $(GEN)/tools
 	@go run ./bridge/gen $(CORE_GO)
-	@GO=$(abspath $(CORE_GO))/bin/go GOROOT=$(abspath $(CORE_GO)) GOTOOLCHAIN=local CGO_ENABLED=1 \
-	  cmd/install/gobuild -buildmode=c-shared -trimpath -ldflags '-s -w -X=runtime.godebugDefault=$(CORE_DEBUG)' -o $@ ./bridge
-	@rm -f $(BUILD)/libmarple-core.h
+	@set -e; for core in $(CORES); do echo "GO $$core"; \
+	  GO=$(abspath $(CORE_GO))/bin/go GOROOT=$(abspath $(CORE_GO)) GOTOOLCHAIN=local CGO_ENABLED=1 cmd/install/gobuild -buildmode=c-shared \
+	    -trimpath -tags "$$(basename $$core .so | sed 's/libmarple-//')" -ldflags '-s -w -X=runtime.godebugDefault=$(CORE_DEBUG)' -o $$core ./bridge; \
+	  rm -f $${core%.so}.h; done
 
 $(BUILD)/marple-commands: $(GO_SOURCES) | $(GEN)/tools
 	@echo "GO $@"
@@ -110,7 +113,7 @@ $(BUILD)/mock/bin/mpirun: $(wildcard test/mock/lib/* test/mock/include/* test/mo
 	@test/mock/build.sh $(BUILD)/mock
 
 # No more than it needs: the mock only where there is no MPI.
-demo: $(BUILD)/libmarple.so $(BUILD)/libmarple-core.so $(BUILD)/marple $(if $(shell command -v mpicc && command -v mpirun),,mock)
+demo: $(BUILD)/libmarple.so $(CORES) $(BUILD)/marple $(if $(shell command -v mpicc && command -v mpirun),,mock)
 	@test/demo.sh $(BUILD)
 
 test:
@@ -166,7 +169,7 @@ install: build
 	install -d $(DEST)/bin $(DEST)/lib/pkgconfig $(DEST)/include $(SHARE)/man/man1 $(SHARE)/modulefiles/marple \
 	  $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	install $(BUILD)/marple $(BUILD)/marple-commands $(OTF2) $(DEST)/bin
-	install $(BUILD)/libmarple.so $(BUILD)/libmarple-core.so $(DEST)/lib
+	install $(BUILD)/libmarple.so $(CORES) $(DEST)/lib
 	install -m 644 $(wildcard cshim/include/*) $(DEST)/include
 	install -d $(DEST)/lib/python $(SHARE)/doc/marple
 	cp -R $(BUILD)/licenses $(SHARE)/doc/marple

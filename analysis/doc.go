@@ -10,7 +10,7 @@
 //	run         everything known of a run: run.json
 //	whatif      what the run would gain by a change: findings' remedies, and what users ask
 //	tauprofile  profiles of TAU → a run, and back
-//	invocation  records of component invocations
+//	invocation  records of component invocations (left: what each rank leaves of them)
 //	summary     what a site keeps of a run
 //	diagnosis   what held the run back, from knowledge (models and their rules), pattern, inference, structure
 //	selection   which implementations to take, and what matters (selection/prune)

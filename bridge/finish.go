@@ -11,32 +11,17 @@ static int receive_size_from(const struct mrl_transport *t, int32_t from, uint64
 static int receive_from(const struct mrl_transport *t, int32_t from, void *data, uint64_t size) {
 	return t->receive(from, data, size);
 }
-static void print(const struct mrl_finish *f, void *text, uint64_t size) {
-	f->print(text, size);
-}
-static void say(const struct mrl_finish *f, char *text) {
-	f->say("%s", text);
-}
 */
 import "C"
 
 import (
 	"errors"
 	"fmt"
-	"syscall"
-	"time"
 	"unsafe"
 
-	"marple/analysis/files"
-	"marple/analysis/invocation"
-	"marple/analysis/knowledge"
-	"marple/analysis/names"
-	"marple/analysis/pipeline"
+	"marple/analysis/invocation/left"
 	"marple/analysis/profile"
 	"marple/analysis/record"
-	"marple/analysis/report"
-	"marple/analysis/run"
-	"marple/analysis/summary"
 	"marple/analysis/waitstate"
 )
 
@@ -82,7 +67,7 @@ func marple_core_gather(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 	}
 	s.merged = profile.FromProcess(p, s.kept())
 	if !s.record.None() {
-		if source := invocation.FromProcess(p, s.record, nil); source != nil {
+		if source := left.FromProcess(p, s.record, nil); source != nil {
 			_ = source.Store() // what is missing will be told
 		}
 	}
@@ -104,7 +89,7 @@ func marple_core_gather(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 				explain(f, fmt.Sprintf("MPI_Finalize could not merge %d records (%s)", missing, what))
 				return C.MRL_CORE_BROKEN
 			}
-			_ = pipeline.Keep(s.merged, directory) // against a kill before the run is stored, which complains if it cannot be
+			keep(s.merged, directory)
 		}
 	}
 	if f.transport != nil && s.merged != nil && s.merged.Logged == uint64(s.merged.World) {
@@ -136,7 +121,7 @@ func marple_core_replay(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 	if s.merged != nil && waits.Ranks > 0 {
 		s.merged.Waits = waits
 		if directory := placed(f.directory); directory.String() != "" {
-			_ = pipeline.Keep(s.merged, directory)
+			keep(s.merged, directory)
 		}
 	}
 	if err != nil {
@@ -169,18 +154,6 @@ func (s *session) endLogs(keep bool) {
 	}
 }
 
-//export marple_core_conclude
-func marple_core_conclude(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C.int) {
-	guarded()
-	defer guard(handle, &result)
-	s := find(handle)
-	if s == nil || s.merged == nil || f == nil {
-		return C.MRL_CORE_BROKEN
-	}
-	conclude(s.merged, f)
-	return C.MRL_CORE_DONE
-}
-
 // process reads what the threads of this process have recorded, spilled records included.
 func process(f *C.struct_mrl_finish) (*record.Process, error) {
 	tables := unsafe.Slice((*byte)(f.base), int(f.size))
@@ -193,69 +166,4 @@ func process(f *C.struct_mrl_finish) (*record.Process, error) {
 		blocks = append(blocks, unsafe.Slice((*byte)(block), record.ThreadSpan))
 	}
 	return record.Open(tables, blocks)
-}
-
-// keepInvocations makes one file of what all ranks have left.
-func keepInvocations(r *run.Run, directory files.Directory, f *C.struct_mrl_finish) {
-	if directory.String() == "" {
-		return
-	}
-	sources, err := invocation.Load(directory)
-	if err = errors.Join(err, pipeline.KeepInvocations(r, directory, sources)); err == nil && f.keep_raw == 0 {
-		for _, s := range sources {
-			s.Remove()
-		}
-	}
-}
-
-// conclude is rank 0's part: report, and keep.
-func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
-	directory := placed(f.directory)
-	path := directory.String()
-	// No thread may be made here that could say so when the time has passed.
-	if nodes := len(merged.Graph.Nodes); nodes > run.Large && C.GoString(f.spool) == "" {
-		say(f, fmt.Sprintf("a call graph of %d nodes: the report takes some seconds", nodes))
-	}
-	r := pipeline.Conclude(merged, names.Guest, knowledge.Library{Directory: C.GoString(f.knowledge)})
-	if f.transport != nil { // a program with MPI_COMM_WORLD
-		r.StartedWith(C.GoString(f.launcher), int(f.launched))
-	}
-	if spool := C.GoString(f.spool); spool != "" {
-		_ = summary.Of(r, C.GoString(f.job), C.GoString(f.account)).Leave(spool) // nobody is there to be told
-		return
-	}
-	keepInvocations(r, directory, f)
-	pipeline.Choose(r, C.GoString(f.families), path)
-	if path != "" {
-		if err := store(r, directory, report.Full(r, path)); err != nil {
-			path = ""
-			if f.unkept == 0 {
-				say(f, fmt.Sprintf("the run cannot be kept: %v", err))
-			}
-		} else {
-			pipeline.Tidy(directory)
-		}
-	}
-	text := report.Text(r, path)
-	if f.full != 0 {
-		text = report.Full(r, path)
-	}
-	C.print(f, unsafe.Pointer(unsafe.StringData(text)), C.uint64_t(len(text)))
-}
-
-func say(f *C.struct_mrl_finish, text string) {
-	line := append([]byte(text), 0)
-	C.say(f, (*C.char)(unsafe.Pointer(&line[0])))
-}
-
-// store writes the run. A full disk is tried again for a moment: the record files of the other ranks hold their
-// space until their processes have ended, which is about now.
-func store(r *run.Run, directory files.Directory, text string) error {
-	const patience, pause = time.Second, 20 * time.Millisecond
-	for until := time.Now().Add(patience); ; time.Sleep(pause) {
-		err := r.Write(directory, text)
-		if !errors.Is(err, syscall.ENOSPC) || time.Now().After(until) {
-			return err
-		}
-	}
 }

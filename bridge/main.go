@@ -1,5 +1,6 @@
 // Package main is libmarple-core.so: the only door between C and Go. The C shim hands over the memory it
-// records into; this package aggregates it, and at the end merges over ranks, reports and stores.
+// records into; this package aggregates it, and at the end merges over ranks, reports and stores. Without what only rank 0
+// needs, which is most of it, it is libmarple-ranks.so (tag "ranks"), which the other ranks open.
 //
 // It may use analysis. Everything it exports recovers from panics, checks what it is given, and keeps
 // the calling thread no longer than its own work takes.
@@ -26,7 +27,7 @@ import (
 	pointer "github.com/mattn/go-pointer"
 
 	"marple/analysis/files"
-	"marple/analysis/invocation"
+	"marple/analysis/invocation/left"
 	"marple/analysis/profile"
 	"marple/analysis/record"
 )
@@ -155,7 +156,7 @@ func marple_core_consume(handle unsafe.Pointer, index C.uint32_t, block unsafe.P
 	if a == nil {
 		a = record.NewAggregator(unsafe.Slice((*byte)(block), record.ThreadSpan), record.AllNodes(s.tables), record.HeaderOf(s.tables).TicksPerSecond)
 		if !s.record.None() {
-			a.KeepInvocations(invocation.Log(s.record, int(index)), s.keepMost)
+			a.KeepInvocations(left.Log(s.record, int(index)), s.keepMost)
 		}
 		s.consumer[index] = a
 		if s.budget != nil {

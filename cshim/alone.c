@@ -22,7 +22,7 @@ void mrl_end_alone(void)
     if (mrl_self && mrl_self->main_thread)
         mrl_close_regions(mrl_self);
     mrl_stop_recording(mrl_now());
-    if (!mrl_core_ready() || !mrl_gather(NULL)) {
+    if (!mrl_reports() || !mrl_core_ready() || !mrl_gather(NULL)) {
         mrl_settle("0s");
         return;
     }

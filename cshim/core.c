@@ -255,11 +255,16 @@ static bool left_to_merge(void)
     return left(RLIMIT_AS, HEADROOM_TO_MERGE) && left(RLIMIT_DATA, HEADROOM_TO_MERGE);
 }
 
-/* The core lies beside this library unless a setting says otherwise. */
+/*
+ * The core lies beside this library unless a setting says otherwise. Most of it is for the report: a rank that makes none has
+ * a smaller one, or the whole one where that is not installed.
+ */
 static bool core_path(char *path, size_t size)
 {
     if (*mrl.settings.core)
         return snprintf(path, size, "%s", mrl.settings.core) < (int)size;
+    if (mrl.header && !mrl_reports() && mrl_beside("libmarple-ranks.so", path, size) && !access(path, R_OK))
+        return true;
     return mrl_beside("libmarple-core.so", path, size);
 }
 
@@ -291,8 +296,8 @@ static bool load(const char *path, char *why, size_t size)
     }
     core.session = core.open(MRL_CORE_VERSION, mrl.base, mrl.size, (uint64_t)mrl.settings.log << 20, mrl.settings.trace != 0,
                              (uint64_t)mrl.settings.invocations << 20, mrl.raw_place, mrl.in_file ? mrl.file : "");
-    if (!core.session || !core.consume || !core.gather || !core.replay || !core.conclude) {
-        snprintf(why, size, "it is of another version than libmarple.so: install marple, libmarple.so and libmarple-core.so of one build%s (%s)",
+    if (!core.session || !core.consume || !core.gather || !core.replay || (mrl_reports() && !core.conclude)) {
+        snprintf(why, size, "it is of another version than libmarple.so: install marple and all of libmarple*.so of one build%s (%s)",
                  *mrl.settings.core ? ", and unset MARPLE_CORE" : "", path);
         return false;
     }
@@ -495,7 +500,7 @@ static void take_step(void *data)
 
 static int finish(mrl_core_finish_fn **step, struct mrl_finish *f)
 {
-    if (getpid() != mrl.pid || !mrl_core_ready())
+    if (getpid() != mrl.pid || !mrl_core_ready() || !*step)
         return MRL_CORE_BROKEN;
     struct finishing finishing = {*step, f, MRL_CORE_BROKEN};
     f->why[0] = 0;

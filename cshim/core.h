@@ -1,5 +1,5 @@
 /*
- * The door between C and Go: what libmarple.so calls in libmarple-core.so, and what it lends it.
+ * The door between C and Go: what libmarple.so calls in libmarple-core.so or libmarple-ranks.so, and what it lends it.
  * Included by both sides (bridge/ through cgo).
  */
 #ifndef MRL_CORE_H
@@ -59,7 +59,7 @@ struct mrl_finish {
 #define MRL_CORE_CONSUME "marple_core_consume"
 #define MRL_CORE_GATHER "marple_core_gather"     /* merges over ranks */
 #define MRL_CORE_REPLAY_WAITS "marple_core_replay" /* all ranks together look for wait states */
-#define MRL_CORE_CONCLUDE "marple_core_conclude" /* rank 0: reports and stores */
+#define MRL_CORE_CONCLUDE "marple_core_conclude" /* reports and stores; libmarple-ranks.so has none */
 /*
  * A session, or NULL. Logs of events take log_bytes at most, in memory and beside raw_file; every: of all events. The
  * records of invocations take invocation_bytes of each thread, beside raw_file, which is the mapped file's name in raw;

@@ -209,6 +209,10 @@ enum mrl_gathered mrl_gather(const struct mrl_transport *transport);
 void mrl_replay(const struct mrl_transport *transport);
 void mrl_gathered(void);
 bool mrl_conclude(void);
+static inline bool mrl_reports(void) /* if this process may conclude: it has the core for that */
+{
+    return mrl.header->rank == 0;
+}
 
 /* ending.c */
 void mrl_aborts(int code);

@@ -213,7 +213,7 @@ static bool before_finalize(struct mrl_caller caller)
 
 static void after_finalize(bool gathered)
 {
-    if (gathered && mrl.header->rank == 0 && !mrl_conclude() && mrl.in_file)
+    if (gathered && mrl_reports() && !mrl_conclude() && mrl.in_file)
         mrl_say("the report is not complete; finish it with: marple recover %s", mrl.directory);
 }
 

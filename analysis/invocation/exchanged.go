@@ -101,7 +101,7 @@ func (s *Source) eachServed(families map[string]*served) error {
 		for _, f := range families {
 			f.kinds, f.order = map[string]kind{}, nil
 		}
-		err := s.each(thread, func(i *record.Invocation) error {
+		err := s.Each(thread, func(i *record.Invocation) error {
 			found, ok := known[i.Path]
 			if !ok {
 				p := s.path(i.Path)

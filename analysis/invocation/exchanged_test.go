@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"marple/analysis/analysistest"
+	"marple/analysis/invocation/left"
 	"marple/analysis/record"
 	"marple/analysis/run"
 )
@@ -30,7 +31,7 @@ func ranks(t testing.TB, calls ...[]call) (sources []*Source) {
 		p, err := w.Process(1 << 62)
 		require.NoError(t, err)
 		file := analysistest.File(filepath.Join(raw, fmt.Sprintf("rank-%d.mrl", rank)))
-		p.KeepInvocations(0, Log(file, 0), 1<<30)
+		p.KeepInvocations(0, left.Log(file, 0), 1<<30)
 		for _, c := range list {
 			node := w.Node(record.Node{Kind: record.NodeComponent, Key: uint64(w.String(c.member)) | uint64(w.String("f"))<<32, Name: w.String("work")})
 			thread.Invoke(record.Invocation{Path: node, Start: 1000 + uint64(c.at*1e9), Wall: uint64(c.wall * 1e9),
@@ -82,7 +83,7 @@ func TestExchangedBetween(t *testing.T) {
 // Where the records of one rank cannot be read nothing is said of the others.
 func TestExchangedUnread(t *testing.T) {
 	sources := ranks(t, []call{{"a", 0, 1, 1}}, []call{{"b", 0, 1, 1}})
-	require.NoError(t, logOf(sources[1].file, 0).Remove())
+	sources[1].Remove()
 	list := families("trial")
 	require.Error(t, Exchanged(sources, list, 100))
 	require.Equal(t, families("trial"), list)

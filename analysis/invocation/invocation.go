@@ -2,7 +2,7 @@
 // invocations.parquet that they become, and the series that models are fitted to. It is the only place that knows
 // the file's columns.
 //
-// It may use event, callgraph, run, series, words and parquet-go; it holds no state.
+// It may use event, callgraph, left, run, series, words and parquet-go; it holds no state.
 //
 // Invariant: what is written and what is missing adds up to what has been invoked; a file of any content is read or
 // refused.

@@ -65,7 +65,7 @@ func survey(sources []*Source) (*table, error) {
 	for _, s := range sources {
 		s.values = map[uint64]*value{}
 		for _, thread := range s.Threads {
-			err := s.each(thread, func(i *record.Invocation) error {
+			err := s.Each(thread, func(i *record.Invocation) error {
 				t.rows++
 				for _, v := range i.Values {
 					if column := t.value(s, v); column != nil {
@@ -154,7 +154,7 @@ func (t *table) write(out io.Writer, sources []*Source) error {
 		for _, thread := range s.Threads {
 			var full error
 			var ended nesting
-			_ = s.each(thread, func(i *record.Invocation) error { // what is damaged was told by the survey
+			_ = s.Each(thread, func(i *record.Invocation) error { // what is damaged was told by the survey
 				full = t.add(s, thread.Index, i, &ended)
 				return full
 			})

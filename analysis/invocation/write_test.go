@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"marple/analysis/analysistest"
+	"marple/analysis/invocation/left"
 	"marple/analysis/record"
 	"marple/analysis/run"
 	"marple/analysis/series"
@@ -87,7 +88,7 @@ func TestWhatIsRecordedIsWritten(t *testing.T) {
 			require.NoError(t, err)
 			now := uint64(1000)
 			for index, thread := range threads {
-				p.KeepInvocations(index, Log(analysistest.File(file), index), 1<<30)
+				p.KeepInvocations(index, left.Log(analysistest.File(file), index), 1<<30)
 				context := w.Node(record.Node{Kind: record.NodeRegion, Name: w.String("level 1")})
 				node := w.Node(record.Node{Parent: context, Kind: record.NodeComponent, Key: uint64(w.String("Flux")) | uint64(w.String("fine"))<<32, Name: w.String("compute")})
 				inner := w.Node(record.Node{Parent: node, Kind: record.NodeComponent, Key: uint64(w.String("States")), Name: w.String("compute")})
@@ -168,7 +169,7 @@ func BenchmarkWrite(b *testing.B) {
 	p, err := w.Process(1 << 62)
 	require.NoError(b, err)
 	file := filepath.Join(directory, "rank-0.mrl")
-	p.KeepInvocations(0, Log(analysistest.File(file), 0), 1<<40)
+	p.KeepInvocations(0, left.Log(analysistest.File(file), 0), 1<<40)
 	node := w.Node(record.Node{Kind: record.NodeComponent, Key: uint64(w.String("Flux")), Name: w.String("compute")})
 	const invocations = 1 << 18
 	for i := range uint64(invocations) {

@@ -86,7 +86,7 @@ var Table = []Setting{
 	{Key: "params", Kind: Pairs, Value: "NAME=NUMBER,...",
 		Doc: "parameters of this run, such as the size of the problem, for marple fit"},
 	{Key: "core", Kind: Text, Value: "FILE",
-		Doc: "analysis core to open (default: libmarple-core.so beside libmarple.so)"},
+		Doc: "analysis core to open (default: beside libmarple.so, libmarple-core.so in rank 0 and libmarple-ranks.so in others)"},
 }
 
 // Lookup finds a setting by key.

@@ -14,6 +14,7 @@ import (
 
 	"marple/analysis/files"
 	"marple/analysis/invocation"
+	"marple/analysis/invocation/left"
 	"marple/analysis/record"
 	"marple/analysis/run"
 	"marple/analysis/waitstate"
@@ -75,13 +76,13 @@ func Read(path string) (*record.Process, Left, error) {
 		return nil, Left{}, err
 	}
 	alive := Running(path)
-	left := Left{Logs: map[int]waitstate.Log{}}
-	tails := map[int]*invocation.Tail{}
+	behind := Left{Logs: map[int]waitstate.Log{}}
+	tails := map[int]*left.Tail{}
 	p, err := readRecords(file, info.Size(), func(p *record.Process, thread int) {
 		if l := p.Keep(thread, path); l != nil {
-			left.Logs[thread] = l
+			behind.Logs[thread] = l
 		}
-		tails[thread] = &invocation.Tail{}
+		tails[thread] = &left.Tail{}
 		p.KeepInvocations(thread, tails[thread], maxTail)
 	}, func(thread int) (spillFile, error) {
 		return files.Open(record.SpillName(path, thread))
@@ -92,8 +93,8 @@ func Read(path string) (*record.Process, Left, error) {
 	if alive {
 		p.Header().State = record.Alive
 	}
-	left.Invocations = invocation.FromProcess(p, here, tails)
-	return p, left, err
+	behind.Invocations = invocation.FromProcess(p, here, tails)
+	return p, behind, err
 }
 
 // Left is what a process has left beside its aggregates: the logs of those threads whose beginning is known, and

@@ -133,7 +133,7 @@ func moved(t testing.TB, name string) string {
 	t.Helper()
 	directory := filepath.Join(t.TempDir(), name)
 	require.NoError(t, os.Mkdir(directory, 0o777))
-	for _, file := range []string{"marple", "marple-commands", "libmarple.so", "libmarple-core.so"} {
+	for _, file := range []string{"marple", "marple-commands", "libmarple.so", "libmarple-core.so", "libmarple-ranks.so"} {
 		from, err := os.Open(harness.Artifact(t, file))
 		require.NoError(t, err)
 		defer from.Close()

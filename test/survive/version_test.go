@@ -85,7 +85,7 @@ func TestVersions(t *testing.T) {
 			require.Equal(t, bare.printed(), measured.printed())
 			require.Len(t, said(measured), 2)
 			require.Regexp(t, "^marple: "+to+`/raw/rank-000000.mrl: a record file of version \d+; this Marple reads version \d+: use the newer Marple that wrote it$`, said(measured)[0])
-			require.Equal(t, "marple: the core cannot be opened: it is of another version than libmarple.so: install marple, libmarple.so and libmarple-core.so of one build ("+
+			require.Equal(t, "marple: the core cannot be opened: it is of another version than libmarple.so: install marple and all of libmarple*.so of one build ("+
 				filepath.Join(filepath.Dir(library), "libmarple-core.so")+"); records are kept, make the report with: marple recover "+to, said(measured)[1])
 
 			require.NoError(t, os.RemoveAll(to))
