@@ -12,6 +12,7 @@ import (
 
 	"marple/analysis/files"
 	"marple/analysis/formula"
+	"marple/analysis/machine"
 	"marple/analysis/run"
 )
 
@@ -202,6 +203,9 @@ func (f file) plan(root ast.Node) (*Plan, error) {
 			return nil
 		}},
 		{"machine", func(n ast.Node) error {
+			if _, ok := mapping(n); !ok {
+				return f.machine(n, p)
+			}
 			return f.entries(n, "machine", func(key string, _, value ast.Node) error {
 				var x float64
 				err := f.number("machine: "+key, &x)(value)
@@ -227,6 +231,23 @@ func (f file) plan(root ast.Node) (*Plan, error) {
 		return nil, err
 	}
 	return p, p.check()
+}
+
+// machine reads what marple doctor --machine has written.
+func (f file) machine(n ast.Node, p *Plan) error {
+	var name string
+	if err := f.text("machine", &name)(n); err != nil {
+		return err
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(filepath.Dir(f.path), name)
+	}
+	m, err := machine.Read(name)
+	if err != nil {
+		return f.fail(at(n), "machine: %v", err)
+	}
+	p.machine = m.Properties()
+	return nil
 }
 
 // sizes reads parameter: value, {from, to}, or a list of values; lists are read side by side.
