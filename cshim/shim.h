@@ -11,6 +11,7 @@
 
 #include "core.h"
 #include "layout.h"
+#include "ours.h"
 
 #include <stdbool.h>
 
@@ -65,8 +66,8 @@ struct mrl_process {
     bool quiet; /* nothing is said: the user has not asked for anything */
 };
 
-extern struct mrl_process mrl;
-extern _Thread_local struct mrl_thread *mrl_self __attribute__((tls_model("initial-exec")));
+extern MRL_HIDDEN struct mrl_process mrl;
+extern _Thread_local struct mrl_thread *mrl_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* say.c: at most one line on stderr, and only from the rank that speaks for all; and the report. */
 void mrl_say_begin(void);

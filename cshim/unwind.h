@@ -11,6 +11,8 @@
 #ifndef MRL_UNWIND_H
 #define MRL_UNWIND_H
 
+#include "ours.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -107,7 +109,7 @@ struct mrl_unwinder {
  * Changes when a module was unloaded, so that an address may have another meaning than before: the dynamic
  * linker's own count. Modules that are loaded change nothing that was known.
  */
-extern _Atomic uint32_t mrl_generation;
+extern MRL_HIDDEN _Atomic uint32_t mrl_generation;
 
 /* Looks whether modules were loaded or unloaded, and lists them anew. Takes the dynamic linker's lock. */
 void mrl_unwind_refresh(void);

@@ -7,6 +7,8 @@
 #ifndef MRL_ABI_H
 #define MRL_ABI_H
 
+#include "../cshim/ours.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -38,7 +40,7 @@ struct mrl_abi {
     int threads[4];              /* MPI_THREAD_SINGLE ... MULTIPLE */
 };
 
-extern struct mrl_abi mrl_abi;
+extern MRL_HIDDEN struct mrl_abi mrl_abi;
 extern const char *const mrl_abi_layers[]; /* ends with NULL; see mrl.layers */
 
 /* Chooses by what is loaded. False, with the library's own description, if it is not a known one. */

@@ -105,7 +105,7 @@ static bool brings_nothing(uint8_t kind)
     return kind == MRL_REQ_SEND || kind == MRL_REQ_RMA || kind == MRL_REQ_COMM || kind == MRL_REQ_OTHER;
 }
 
-static uint64_t write_operation(struct mrl_thread *t, const struct mrl_request *item, enum mrl_kind kind,
+MRL_INLINE uint64_t write_operation(struct mrl_thread *t, const struct mrl_request *item, enum mrl_kind kind,
                                 const struct mrl_received_message *m, uint64_t at)
 {
     bool nothing = brings_nothing(item->kind) || (kind == MRL_COMPLETED && m->peer == MRL_PROC_NULL);
@@ -123,7 +123,7 @@ static uint64_t write_operation(struct mrl_thread *t, const struct mrl_request *
  * What the status says of a completed operation. It is believed only as far as it can be true: the mpi_f08
  * bindings of MPICH 4.0 return from MPI_Waitany without filling it in.
  */
-static void read_completion(const struct mrl_request *item, mrl_word status, struct mrl_received_message *m)
+MRL_INLINE void read_completion(const struct mrl_request *item, mrl_word status, struct mrl_received_message *m)
 {
     if (!status || (item->kind != MRL_REQ_RECV && item->kind != MRL_REQ_FILE && !(item->flags & MRL_REQ_CANCELLING)))
         return;
@@ -146,7 +146,7 @@ static void read_completion(const struct mrl_request *item, mrl_word status, str
 }
 
 /* The thread that started it counts it as in flight. */
-static void landed(struct mrl_thread *t, const struct mrl_request *item)
+MRL_INLINE void landed(struct mrl_thread *t, const struct mrl_request *item)
 {
     if (likely(item->thread == t->index)) {
         mrl_land_others(t, mrl_ended(t));

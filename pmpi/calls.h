@@ -22,7 +22,7 @@ MRL_INLINE uint32_t mrl_path(struct mrl_thread *t, enum mrl_function_id f, struc
     return mrl_path_of(t, f, caller.pc, caller.sp, caller.fp);
 }
 MRL_COLD uint32_t mrl_function_named(enum mrl_function_id f);
-extern _Atomic uint32_t mrl_function_names[MRL_FUNCTIONS]; /* strings, 0 where not called yet */
+extern MRL_HIDDEN _Atomic uint32_t mrl_function_names[MRL_FUNCTIONS]; /* strings, 0 where not called yet */
 
 /* Says which call the thread is in, in case it does not come back. */
 MRL_INLINE void mrl_calling(struct mrl_thread *t, enum mrl_function_id f, struct mrl_caller caller, uint64_t start, int32_t peer, mrl_word comm)

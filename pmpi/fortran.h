@@ -42,7 +42,7 @@ struct mrl_plain {
     MRL_EXPORT void mpi_##name##_f08_ declared { f08; }
 
 /* The next definition of a function's entry point in a binding. */
-extern mrl_function *mrl_fortran_table[MRL_FUNCTIONS][MRL_BINDINGS];
+extern MRL_HIDDEN mrl_function *mrl_fortran_table[MRL_FUNCTIONS][MRL_BINDINGS];
 mrl_function *mrl_fortran_resolve(enum mrl_function_id f, enum mrl_binding binding);
 
 static inline mrl_function *mrl_fortran_next(enum mrl_function_id f, enum mrl_binding binding)

@@ -16,7 +16,7 @@ void *mrl_find_stranger(const char *name);
 
 /* The next definition of function f after ours; resolved at first use. */
 typedef void mrl_function(void);
-extern mrl_function *mrl_next_table[MRL_FUNCTIONS];
+extern MRL_HIDDEN mrl_function *mrl_next_table[MRL_FUNCTIONS];
 mrl_function *mrl_resolve(enum mrl_function_id f);
 
 static inline mrl_function *mrl_next(enum mrl_function_id f)
@@ -87,7 +87,7 @@ struct mrl_pmpi {
     MRL_PMPI_OPTIONAL(MRL_FIELD)
 #undef MRL_FIELD
 };
-extern struct mrl_pmpi mrl_pmpi;
+extern MRL_HIDDEN struct mrl_pmpi mrl_pmpi;
 
 /* Fills mrl_pmpi. Returns the name of a function that is missing and not optional, or NULL. */
 const char *mrl_pmpi_resolve(void);

@@ -35,8 +35,8 @@ _Static_assert(sizeof(struct mrl_request) == 64, "one cache line each");
 #define MRL_REQUEST_SLOTS (1u << 16)
 #define MRL_REQUEST_WINDOW 16u
 #define MRL_HELD (UINT64_C(1) << 63)
-extern struct mrl_request *mrl_requests;
-extern _Atomic uint64_t *mrl_request_handles; /* of the slots; 0: free */
+extern MRL_HIDDEN struct mrl_request *mrl_requests;
+extern MRL_HIDDEN _Atomic uint64_t *mrl_request_handles; /* of the slots; 0: free */
 
 bool mrl_requests_begin(void);
 
@@ -132,7 +132,7 @@ struct mrl_scratch {
     uint64_t *handles;
     int64_t room;
 };
-extern _Thread_local struct mrl_scratch mrl_scratch __attribute__((tls_model("initial-exec")));
+extern _Thread_local struct mrl_scratch mrl_scratch __attribute__((tls_model("initial-exec"), visibility("hidden")));
 bool mrl_scratch_grow(int64_t count);
 
 #endif

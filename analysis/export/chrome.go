@@ -8,7 +8,6 @@ import (
 
 	"github.com/goccy/go-json"
 
-	"marple/analysis/callgraph"
 	"marple/analysis/record"
 	"marple/analysis/run"
 	"marple/analysis/trace"
@@ -58,7 +57,7 @@ func WriteChrome(w io.Writer, r *run.Run, directory string, window trace.Window)
 	if err != nil {
 		return 0, err
 	}
-	c := &chrome{out: bufio.NewWriterSize(w, 1<<16), window: window, paths: map[string]*frame{}, order: map[chromeEnvelope]int{}}
+	c := &chrome{out: bufio.NewWriterSize(w, 1<<16), window: window, order: map[chromeEnvelope]int{}}
 	about := map[string]any{"exporter": "marple"}
 	hosts := map[int32]string{}
 	if r != nil {
@@ -66,15 +65,9 @@ func WriteChrome(w io.Writer, r *run.Run, directory string, window trace.Window)
 		for _, b := range r.PerRank {
 			hosts[int32(b.Rank)] = plain(b.Host)
 		}
-		roots, err := frames(r)
-		if err != nil {
+		if c.paths, err = paths(r); err != nil {
 			return 0, err
 		}
-		walk(roots[:1], func(f *frame) {
-			if f.node != nil {
-				c.paths[f.node.ID] = f
-			}
-		})
 	}
 	head, err := json.Marshal(about)
 	if err != nil {
@@ -112,16 +105,8 @@ func (c *chrome) write(e chromeEvent) {
 
 func microseconds(ns int64) float64 { return float64(ns) / 1000 }
 
-// chromeSlice is one that is open: a function, or a region.
-type chromeSlice struct {
-	of     *frame
-	name   string
-	region bool
-	begin  int64
-}
-
 func (c *chrome) thread(t *trace.Thread, host string) error {
-	rank, last := t.Header().Rank, int64(0)
+	rank := t.Header().Rank
 	name := fmt.Sprintf("rank %d", rank)
 	if host != "" {
 		name += " on " + host
@@ -151,47 +136,13 @@ func (c *chrome) thread(t *trace.Thread, host string) error {
 		long := microseconds(end - begin)
 		c.write(chromeEvent{Name: name, Phase: "X", Category: category, Start: microseconds(begin), Duration: &long, Process: rank, Thread: t.Number, Arguments: arguments})
 	}
-	var open []chromeSlice
-	closing := func(depth int, end int64) {
-		for len(open) > depth {
-			s := open[len(open)-1]
-			open = open[:len(open)-1]
-			category := "function"
-			if s.region {
-				category = "region"
-			}
-			slice(s.name, category, s.begin, max(end, s.begin), nil)
+	in := insideOf(t, c.paths)
+	in.left = func(v visit, end int64) {
+		category := "function"
+		if v.region {
+			category = "region"
 		}
-	}
-	places, above := callgraph.PlacesOf(t.Process), map[uint32][]*frame{}
-	// on are the functions and regions on the way to a call path, which is left out itself.
-	on := func(path uint32) []*frame {
-		chain, known := above[path]
-		if !known && t.Number == 0 && len(c.paths) > 0 {
-			if f := c.paths[run.NodeID(places.Call(path).ID)]; f != nil {
-				for f = f.parent; f != nil && f.parent != nil; f = f.parent {
-					chain = append([]*frame{f}, chain...)
-				}
-			}
-			above[path] = chain
-		}
-		return chain
-	}
-	// reach leaves the functions that an event is not in, and enters those that it is in.
-	reach := func(path uint32, begin int64) {
-		chain, same := on(path), 0
-		for same < len(open) && same < len(chain) && open[same].of == chain[same] {
-			same++
-		}
-		for i := same; i < len(open); i++ {
-			if open[i].region { // which end by themselves
-				same = i + 1
-			}
-		}
-		closing(same, last)
-		for i := same; i < len(chain); i++ {
-			open = append(open, chromeSlice{of: chain[i], name: chain[i].name, begin: begin})
-		}
+		slice(v.name, category, v.begin, end, nil)
 	}
 	var call struct{ begin, end int64 }
 	var bytes uint64
@@ -220,23 +171,11 @@ func (c *chrome) thread(t *trace.Thread, host string) error {
 		}
 		switch e.Kind {
 		case record.LogEnter:
-			reach(e.Path, e.Begin)
-			s := chromeSlice{name: plain(e.Name), region: true, begin: e.Begin}
-			if t.Number == 0 && len(c.paths) > 0 {
-				s.of = c.paths[run.NodeID(places.Call(e.Path).ID)]
-			}
-			open, last = append(open, s), e.Begin
+			in.region(e, e.Begin)
 		case record.LogExit:
-			for depth := len(open); depth > 0; depth-- {
-				if open[depth-1].region {
-					closing(depth, last)
-					closing(depth-1, e.Begin)
-					break
-				}
-			}
-			last = e.Begin
+			in.end(e.Begin)
 		case record.LogCall:
-			reach(e.Path, e.Begin)
+			in.reach(e.Path, e.Begin)
 			arguments := map[string]any{"bytes": e.Bytes}
 			if e.Peer >= 0 {
 				arguments["peer"] = e.Peer
@@ -245,7 +184,7 @@ func (c *chrome) thread(t *trace.Thread, host string) error {
 				}
 			}
 			slice(plain(e.Name), "MPI", e.Begin, e.End, arguments)
-			call.begin, call.end, last = e.Begin, e.End, e.End
+			call.begin, call.end, in.last = e.Begin, e.End, e.End
 		}
 		sent, received := carries(e)
 		if sent {
@@ -255,6 +194,6 @@ func (c *chrome) thread(t *trace.Thread, host string) error {
 			flow(e, false, max(call.begin, call.end-1))
 		}
 	}
-	closing(0, last)
+	in.leave(0, in.last)
 	return nil
 }

@@ -177,7 +177,8 @@ func (e *experiment) any(metric int, path string) bool {
 }
 
 // ExtraPLines writes Extra-P's JSON lines, one per call path, metric and point. Extra-P wants as many points of each path: one
-// that a run did not have took no time there; visits are those of paths that are counted at all points.
+// that a run did not have took no time there; visits are those of paths that are counted at all points. What the times are stands in
+// the first line of each point, under a name that Extra-P passes over.
 func ExtraPLines(w io.Writer, runs []*run.Run) error {
 	e, err := newExperiment(runs)
 	if err != nil {
@@ -205,7 +206,13 @@ func ExtraPLines(w io.Writer, runs []*run.Run) error {
 					Path       string             `json:"callpath"`
 					Metric     string             `json:"metric"`
 					Value      []float64          `json:"value"`
-				}{parameters, path, metric, list}
+					TimeBase   []string           `json:"time_base,omitempty"`
+				}{parameters, path, metric, list, nil}
+				if m == 0 && path == e.paths[0] {
+					for _, r := range e.runs[i] {
+						line.TimeBase = append(line.TimeBase, r.TimeBase())
+					}
+				}
 				if err := encoder.Encode(line); err != nil {
 					return err
 				}

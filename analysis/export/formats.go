@@ -37,7 +37,7 @@ var Formats = []Format{
 	{Name: "cube", File: "run.cubex", Reader: "Cube, Extra-P", Carries: "time and visits by call path and rank", one: Cube},
 	{Name: "csv", File: "run.csv", Reader: "spreadsheets, R, pandas", Carries: "time and calls by call path and rank", one: CSV},
 	{Name: "tau", File: "a directory", Reader: "pprof, ParaProf, hatchet", Carries: "time, calls and counters by call path and rank; messages between ranks", directory: writeTAU},
-	{Name: "otf2", File: "a directory", Reader: "Vampir, Scalasca, otf2-print", Carries: "events of a run with --trace: MPI calls, regions, messages, collective operations", directory: writeOTF2},
+	{Name: "otf2", File: "a directory", Reader: "Vampir, Scalasca, otf2-print", Carries: "events of a run with --trace: MPI calls, regions and the functions on the way, messages, collective operations, bytes sent as a metric", directory: writeOTF2},
 }
 
 func writeTAU(r *run.Run, _, to string) error { return tauprofile.Write(r, to) }

@@ -65,6 +65,7 @@ type otf2 struct {
 	regions map[otf2Region]int
 	known   []otf2Region
 	comms   map[string]*otf2Comm
+	paths   map[string]*frame
 	listed  []*otf2Comm
 	threads []otf2Thread
 	end     int64
@@ -72,8 +73,17 @@ type otf2 struct {
 
 type otf2Region struct {
 	name string
-	mpi  bool
+	kind int64 // what cmd/otf2 knows it by
 }
+
+// bytesSent is the one metric: of messages, since the beginning of the location.
+const bytesSent = 0
+
+const (
+	userRegion int64 = iota
+	mpiFunction
+	function
+)
 
 type otf2Comm struct {
 	number  int
@@ -90,6 +100,9 @@ func (t otf2Thread) location(ranks int) int { return t.thread*ranks + t.rank }
 func (o *otf2) write(directory string) error {
 	list, err := trace.Ranks(directory)
 	if err != nil {
+		return err
+	}
+	if o.paths, err = paths(o.r); err != nil {
 		return err
 	}
 	for _, k := range list {
@@ -117,8 +130,8 @@ func (o *otf2) line(kind byte, numbers ...int64) {
 	o.w.WriteByte('\n')
 }
 
-func (o *otf2) region(name string, mpi bool) int64 {
-	key := otf2Region{name, mpi}
+func (o *otf2) region(name string, kind int64) int64 {
+	key := otf2Region{name, kind}
 	n, ok := o.regions[key]
 	if !ok {
 		n = len(o.regions)
@@ -198,7 +211,16 @@ func (o *otf2) events(t *trace.Thread) error {
 		return last
 	}
 	var call otf2Call
-	var regions []int64
+	var sent uint64
+	in := insideOf(t, o.paths)
+	region := func(v visit) int64 {
+		if v.region {
+			return o.region(v.name, userRegion)
+		}
+		return o.region(v.name, function)
+	}
+	in.entered = func(v visit) { o.line('E', at(v.begin), region(v)) }
+	in.left = func(v visit, end int64) { o.line('L', at(end), region(v)) }
 	known := map[uint16]*otf2Comm{}
 	comm := func(raw uint16) *otf2Comm {
 		c, ok := known[raw]
@@ -213,6 +235,10 @@ func (o *otf2) events(t *trace.Thread) error {
 		told := c != nil && e.Peer >= 0 && uint32(e.Peer) < c.size && e.Tag >= 0
 		if told {
 			o.line(kind, append([]int64{time, int64(e.Peer), int64(c.number), int64(e.Tag), int64(e.Bytes)}, request...)...)
+			if kind == 'S' || kind == 'I' {
+				sent += e.Bytes
+				o.line('V', time, bytesSent, int64(sent))
+			}
 		}
 		return told
 	}
@@ -238,16 +264,14 @@ func (o *otf2) events(t *trace.Thread) error {
 		}
 		switch e.Kind {
 		case record.LogEnter:
-			regions = append(regions, o.region(e.Name, false))
-			o.line('E', at(e.Begin), regions[len(regions)-1])
+			in.region(e, e.Begin)
 		case record.LogExit:
-			if depth := len(regions); depth > 0 {
-				o.line('L', at(e.Begin), regions[depth-1])
-				regions = regions[:depth-1]
-			}
+			in.end(e.Begin)
 		case record.LogCall:
+			in.reach(e.Path, e.Begin)
+			in.last = e.End
 			start := at(e.Begin)
-			call = otf2Call{open: true, end: e.End, region: o.region(e.Name, true)}
+			call = otf2Call{open: true, end: e.End, region: o.region(plain(e.Name), mpiFunction)}
 			o.line('E', start, call.region)
 			operation, listed := mpi.Known(e.Name, e.Node.Op, e.Node.Flags).OTF2()
 			if c := comm(e.Comm); e.Collective() && listed && c != nil && !e.Started() && !e.Failed() && e.Node.Flags&record.Persistent == 0 {
@@ -259,7 +283,7 @@ func (o *otf2) events(t *trace.Thread) error {
 				call.collective = []int64{operation, int64(c.number), root, int64(e.Bytes), int64(max(e.Tag, 0))}
 			}
 		}
-		sent, received := carries(e)
+		sends, received := carries(e)
 		number := e.Number
 		switch {
 		case e.Kind == record.LogCall && e.Started():
@@ -286,7 +310,7 @@ func (o *otf2) events(t *trace.Thread) error {
 			default:
 				o.line('J', last, int64(number))
 			}
-		case sent:
+		case sends:
 			message('S', last, e)
 		case received:
 			last = max(last, call.end)
@@ -294,10 +318,7 @@ func (o *otf2) events(t *trace.Thread) error {
 		}
 	}
 	finish()
-	for len(regions) > 0 {
-		o.line('L', last, regions[len(regions)-1])
-		regions = regions[:len(regions)-1]
-	}
+	in.leave(0, last)
 	o.end = max(o.end, last)
 	return nil
 }
@@ -341,12 +362,10 @@ func (o *otf2) definitions() error {
 		o.line('o', int64(t.location(o.r.Ranks)), name, int64(t.rank))
 	}
 	for i, r := range o.known {
-		name, mpi := o.text(r.name), int64(0)
-		if r.mpi {
-			mpi = 1
-		}
-		o.line('r', int64(i), name, mpi)
+		o.line('r', int64(i), o.text(r.name), r.kind)
 	}
+	bytes := o.text("bytes")
+	o.line('m', bytesSent, o.text("bytes sent"), bytes)
 	// Communicators are groups of places in the list of all ranks' locations.
 	world := []int64{0, 0, 1, int64(o.r.Ranks)}
 	for rank := range o.r.Ranks {

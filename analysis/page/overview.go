@@ -30,8 +30,11 @@ type Overview struct {
 }
 
 // Cell is the time of a lane's ranks in it, ns: Known is what is known of; Useful of it outside MPI, Waiting inside. The
-// critical path was on one of the ranks for Critical.
-type Cell struct{ Known, Useful, Waiting, Critical float64 }
+// critical path was on one of the ranks for Critical; Lit has a bit for each of the first findings that is there.
+type Cell struct {
+	Known, Useful, Waiting, Critical float64
+	Lit                              uint8
+}
 
 // Wait is one rank's wait for another.
 type Wait struct {
@@ -57,9 +60,7 @@ func NewOverview(ranks []*waitstate.Rank, moments []waitstate.Moments) *Overview
 	for _, r := range ranks {
 		first, last = min(first, r.Begin), max(last, r.End)
 	}
-	o := &Overview{Ns: max(last-first, 1), Ranks: len(ranks), PerLane: (len(ranks) + mostLanes - 1) / mostLanes}
-	o.Cells = min(600, mostCells/o.Lanes())
-	o.Cell = make([]Cell, o.Lanes()*o.Cells)
+	o := overviewOf(len(ranks), last-first, mostCells)
 	for i, r := range ranks {
 		o.lay(i, r, first)
 		for _, w := range moments[i].Waits {
@@ -99,8 +100,13 @@ func (o *Overview) lay(rank int, r *waitstate.Rank, first int64) {
 
 // each visits the cells of a span of time with the part of it that is in them.
 func (o *Overview) each(rank int, from, to int64, visit func(c *Cell, ns float64)) {
+	o.cells(rank, from, to, func(at int, ns float64) { visit(&o.Cell[at], ns) })
+}
+
+// cells does so with their indices.
+func (o *Overview) cells(rank int, from, to int64, visit func(at int, ns float64)) {
 	from, to = max(from, 0), min(to, o.Ns)
-	row := o.Cell[rank/o.PerLane*o.Cells:][:o.Cells]
+	row := rank / o.PerLane * o.Cells
 	width := float64(o.Ns) / float64(o.Cells)
 	for i := int(float64(from) / width); i < o.Cells && from < to; i++ {
 		until := to
@@ -108,7 +114,7 @@ func (o *Overview) each(rank int, from, to int64, visit func(c *Cell, ns float64
 			until = min(to, edge)
 		}
 		if until > from {
-			visit(&row[i], float64(until-from))
+			visit(row+i, float64(until-from))
 			from = until
 		}
 	}

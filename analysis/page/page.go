@@ -24,10 +24,12 @@ import (
 	"time"
 
 	"marple/analysis/callgraph"
+	"marple/analysis/compare"
 	"marple/analysis/diagnosis"
 	"marple/analysis/run"
 	"marple/analysis/selection/graph"
 	"marple/analysis/selection/prune"
+	"marple/analysis/whatif"
 	"marple/analysis/words"
 )
 
@@ -36,8 +38,14 @@ type Page struct {
 	Run       *run.Run
 	Diagnosis *diagnosis.Result
 	Overview  *Overview // of the timeline
-	Events    []Event   // one by one, the longest, by rising start
-	More      int       // events that are not shown
+	Variants  []Variant // what replays of the run tell; see Replay
+	Slices    *Slices
+	Thinned   bool // the replay is of parts of the run
+	Steps     *whatif.Table
+	Against   *compare.Comparison // with another run, which is A
+	Sources   map[string]Source   // lines of call paths, by id
+	Events    []Event             // one by one, the longest, by rising start
+	More      int                 // events that are not shown
 	// Unreadable says why there is no timeline, although the run has kept its logs.
 	Unreadable string
 	Figures    []Figure
@@ -65,11 +73,11 @@ type Figure struct {
 }
 
 //go:embed page.html list.html compare.html jobs.html page.css page.js
-var files embed.FS
+var embedded embed.FS
 
 // templates are parsed when the first page is written, and not by every command.
 var templates = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").Funcs(functions).ParseFS(files, "*.html"))
+	return template.Must(template.New("").Funcs(functions).ParseFS(embedded, "*.html"))
 })
 
 var functions = template.FuncMap{
@@ -122,11 +130,18 @@ type view struct {
 	Shaded     string // what the shading of the call tree means
 	Printed    []row  // the paths with most time, for paper
 	Waits      []Wait // the longest
+	LastRank   int
+	// AgainstName is the run that this one is compared with.
+	AgainstName string
 }
 
 type picture struct {
 	Figure
 	Image template.URL // of its own, so that its styles stay its own
+}
+
+func (f Figure) picture() picture {
+	return picture{f, template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(f.SVG))}
 }
 
 type slice struct {
@@ -157,13 +172,16 @@ func (b *branch) Open() bool { return b.Followed }
 
 // Write writes the page.
 func Write(out io.Writer, p Page) error {
-	css, err := files.ReadFile("page.css")
+	css, err := embedded.ReadFile("page.css")
 	if err != nil {
 		return err
 	}
-	js, err := files.ReadFile("page.js")
+	js, err := embedded.ReadFile("page.js")
 	if err != nil {
 		return err
+	}
+	if p.Overview == nil && len(p.Variants) > 0 {
+		p.Overview = &p.Variants[0].Overview
 	}
 	d := build(p)
 	data, err := json.Marshal(d) // this one writes <, > and & as escapes, which the page relies on
@@ -171,7 +189,10 @@ func Write(out io.Writer, p Page) error {
 		return err
 	}
 	v := view{Page: p, CSS: template.CSS(css), JS: template.JS(js), Data: template.JS(data), Paths: len(d.Nodes), Shaded: d.shaded,
-		CoreTime: float64(p.Run.CoreTime()) / 1e9, Printed: d.longest(40)}
+		CoreTime: float64(p.Run.CoreTime()) / 1e9, Printed: d.longest(40), LastRank: p.Run.Ranks - 1}
+	if p.Against != nil {
+		v.AgainstName = p.Against.A.Name
+	}
 	for _, h := range p.Run.Hosts {
 		v.Cores += h.Cores
 	}
@@ -187,7 +208,7 @@ func Write(out io.Writer, p Page) error {
 			v.Unmodelled = append(v.Unmodelled, f)
 			continue
 		}
-		v.Pictures = append(v.Pictures, picture{f, template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(f.SVG))})
+		v.Pictures = append(v.Pictures, f.picture())
 	}
 	v.Findings = p.Run.Findings
 	if p.Diagnosis != nil {
@@ -255,7 +276,14 @@ type data struct {
 	Events  [][]any    `json:"events"` // rank, thread, start, ns, name, region, peer, bytes
 	More    int        `json:"more"`
 	// Overview of the timeline; see Overview.
-	Overview *overview `json:"overview"`
+	Overview *overview         `json:"overview"`
+	Variants []variant         `json:"variants,omitempty"`
+	Lit      []byte            `json:"lit,omitempty"` // by lane and cell of the overview: a bit for each finding that is there
+	Slices   *sliced           `json:"slices,omitempty"`
+	Findings []found           `json:"findings"`
+	Steps    *steps            `json:"steps,omitempty"`
+	Against  *against          `json:"against,omitempty"`
+	Sources  map[string]Source `json:"sources,omitempty"`
 
 	index  map[string]int
 	shaded string
@@ -269,6 +297,40 @@ type overview struct {
 	Waits [][]int64 `json:"waits"` // rank, for, start, ns, pattern, id of the path: both index into Names
 	Parts [][]int64 `json:"parts"` // of the critical path: rank, from, to
 	Whole bool      `json:"whole"` // these are all parts
+}
+
+type variant struct {
+	Finding int    `json:"finding"`
+	Ns      int64  `json:"ns"`
+	Cells   int    `json:"cells"`
+	Cell    []byte `json:"cell,omitempty"` // of the first one in Overview
+}
+
+type sliced struct {
+	Count int       `json:"count"`
+	Of    [][]int64 `json:"of"` // by lane and stretch, of each path: index into Nodes or -1, whether it is a call, ns, ns of it waiting
+}
+
+type found struct {
+	Nodes []string `json:"nodes"`
+	Ranks []int    `json:"ranks"`
+}
+
+type steps struct {
+	Findings []part       `json:"findings"`
+	Rows     [][3]float64 `json:"rows"` // seconds, parallel efficiency, load balance; the first finding's part rises fastest
+	Cored    bool         `json:"cored"`
+}
+
+type part struct {
+	Finding int       `json:"finding"`
+	Steps   []float64 `json:"steps"`
+}
+
+type against struct {
+	Name string             `json:"name"`
+	Own  map[string]float64 `json:"own"`  // by id: ns per rank by which this run takes longer there
+	Gone [][2]any           `json:"gone"` // call paths of the other run only, and their ns
 }
 
 type row struct {
@@ -320,7 +382,80 @@ func build(p Page) *data {
 			d.Overview.Parts = append(d.Overview.Parts, []int64{int64(part.Rank), part.From, part.To})
 		}
 	}
+	d.replays(p)
+	d.Sources = p.Sources
+	if c := p.Against; c != nil {
+		d.Against = &against{Name: c.A.Name, Own: map[string]float64{}, Gone: [][2]any{}}
+		for i := range c.Places {
+			if place := &c.Places[i]; place.Node[1] != "" {
+				d.Against.Own[place.Node[1]] += math.Round(1e9 * place.Difference)
+			} else if len(d.Against.Gone) < mostGone {
+				d.Against.Gone = append(d.Against.Gone, [2]any{place.Label(), math.Round(1e9 * place.A)})
+			}
+		}
+	}
 	return d
+}
+
+// mostGone call paths of another run are told of.
+const mostGone = 5
+
+// replays adds what replays of the run tell.
+func (d *data) replays(p Page) {
+	for i, v := range p.Variants {
+		x := variant{Finding: v.Finding, Ns: v.Ns, Cells: v.Cells}
+		if i > 0 {
+			x.Cell = v.bytes()
+		} else {
+			d.Lit = make([]byte, len(v.Cell))
+			for at, c := range v.Cell {
+				d.Lit[at] = c.Lit
+			}
+		}
+		d.Variants = append(d.Variants, x)
+	}
+	d.Findings = []found{}
+	for i := range p.Run.Findings[:min(len(p.Run.Findings), mostLit)] {
+		f := &p.Run.Findings[i]
+		x := found{Nodes: []string{}, Ranks: append([]int{}, f.Ranks...)}
+		if f.Node != "" {
+			x.Nodes = append(x.Nodes, f.Node)
+		}
+		if f.Remedy != nil {
+			x.Nodes = append(x.Nodes, f.Remedy.Nodes...)
+		}
+		d.Findings = append(d.Findings, x)
+	}
+	if t := p.Steps; t != nil {
+		d.Steps = &steps{Cored: t.Cored}
+		for _, f := range t.Findings {
+			d.Steps.Findings = append(d.Steps.Findings, part{f.Finding, f.Steps})
+		}
+		for _, r := range t.Rows {
+			d.Steps.Rows = append(d.Steps.Rows, [3]float64{r.Seconds, r.Parallel, r.LoadBalance})
+		}
+	}
+	if s := p.Slices; s != nil {
+		at := map[string]int{}
+		for i, n := range d.Nodes {
+			at[n[1].(string)] = i
+		}
+		d.Slices = &sliced{Count: s.Count, Of: make([][]int64, len(s.Of))}
+		for k, list := range s.Of {
+			d.Slices.Of[k] = []int64{}
+			for _, x := range list {
+				node, known := at[x.Node]
+				if !known {
+					node = -1
+				}
+				call := int64(0)
+				if x.Call {
+					call = 1
+				}
+				d.Slices.Of[k] = append(d.Slices.Of[k], int64(node), call, x.Ns, x.Waiting)
+			}
+		}
+	}
 }
 
 // prune lists the run's nodes that belong to no core of the component call graph.
@@ -462,8 +597,10 @@ type List struct {
 	Fields [][2]string // that a filter may ask for, with what they mean
 	Sorts  []Sort
 	Items  []Item
-	Found  int // runs, of which Items are the first
-	All    int
+	// Figures are of all that are found: how they went, and scale.
+	Figures []Figure
+	Found   int // runs, of which Items are the first
+	All     int
 }
 
 // Sort is a column by which the list can be sorted.
@@ -490,13 +627,21 @@ type Item struct {
 // WriteList writes the page that leads to several runs.
 func WriteList(out io.Writer, l List) error { return styled(out, "list.html", l) }
 
-// WriteComparison writes the page on two runs that report.Comparison has compared, with links to them and to all.
-func WriteComparison(out io.Writer, a, b, back, text string) error {
-	return styled(out, "compare.html", struct{ A, B, Back, Text string }{a, b, back, text})
+// Pictures are the figures, as the page has them.
+func (l List) Pictures() (list []picture) {
+	for _, f := range l.Figures {
+		list = append(list, f.picture())
+	}
+	return list
+}
+
+// WriteComparison writes the page on two runs that report.Comparison has compared, with links to them, to the difference in the call graph, and to all.
+func WriteComparison(out io.Writer, a, b, difference, back, text string) error {
+	return styled(out, "compare.html", struct{ A, B, Difference, Back, Text string }{a, b, difference, back, text})
 }
 
 func styled(out io.Writer, name string, page any) error {
-	css, err := files.ReadFile("page.css")
+	css, err := embedded.ReadFile("page.css")
 	if err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func TestHostileNames(t *testing.T) {
 				Items: []Item{{Key: evil, Link: "javascript:alert(1)", Name: evil, Finding: evil, Given: []string{evil}}, {Name: evil, Error: evil}}})
 		},
 		"comparison": func(out io.Writer) error {
-			return WriteComparison(out, "javascript:alert(1)", "javascript:alert(1)", "javascript:alert(1)", evil)
+			return WriteComparison(out, "javascript:alert(1)", "javascript:alert(1)", "javascript:alert(1)", "javascript:alert(1)", evil)
 		},
 	} {
 		var text bytes.Buffer

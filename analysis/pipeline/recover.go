@@ -57,8 +57,9 @@ func Clear(directory files.Directory, r *run.Run) error {
 
 // Recover makes a run of what was left in a run directory by ranks that did not get to the end of
 // MPI_Finalize. Ranks that still run are waited for so long; after that they count as far as they got. Problems
-// are files that could not be read, or only in part; the error is set when nothing could.
-func Recover(directory files.Directory, wait time.Duration, library knowledge.Library) (r *run.Run, problems []error, err error) {
+// are files that could not be read, or only in part; the error is set when nothing could. Further directories have what ranks
+// on other hosts have left of the same run.
+func Recover(directory files.Directory, wait time.Duration, library knowledge.Library, further ...string) (r *run.Run, problems []error, err error) {
 	raw := filepath.Join(directory.String(), run.RawDir)
 	if data, err := files.Read(filepath.Join(raw, mergedFile), profile.MaxMessage); err == nil {
 		p, err := profile.Decode(data)
@@ -72,11 +73,17 @@ func Recover(directory files.Directory, wait time.Duration, library knowledge.Li
 		}
 		problems = append(problems, fmt.Errorf("%s: %w", filepath.Join(raw, mergedFile), err))
 	}
-	found, err := filepath.Glob(filepath.Join(raw, "*.mrl"))
-	if err != nil {
-		return nil, nil, err
+	var found []string
+	for _, place := range append([]string{directory.String()}, further...) {
+		list, err := recordsIn(place)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(list) == 0 && len(further) > 0 {
+			problems = append(problems, fmt.Errorf("%s: no record files in %s", place, run.RawDir))
+		}
+		found = append(found, list...)
 	}
-	slices.Sort(found)
 	if len(found) == 0 {
 		if len(problems) > 0 {
 			return nil, nil, problems[0]
@@ -142,6 +149,21 @@ func Recover(directory files.Directory, wait time.Duration, library knowledge.Li
 		problems = append(problems, fmt.Errorf("%s: %w", run.InvocationsFile, err))
 	}
 	return r, problems, nil
+}
+
+// recordsIn lists the record files of a run directory.
+func recordsIn(directory string) ([]string, error) {
+	names, err := os.ReadDir(filepath.Join(directory, run.RawDir))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	var list []string
+	for _, e := range names { // sorted
+		if filepath.Ext(e.Name()) == ".mrl" {
+			list = append(list, filepath.Join(directory, run.RawDir, e.Name()))
+		}
+	}
+	return list, nil
 }
 
 // ranksOf is how many ranks the run had, as most of its record files say. What a single file says may be damage.

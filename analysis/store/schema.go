@@ -160,6 +160,14 @@ CREATE TABLE job ( -- that a site has measured
 CREATE INDEX job_numbers ON job (started, program, owner, account, build, finding, core_time, lost, load_balance);
 CREATE INDEX job_program ON job (program, started, owner, account, build, finding, core_time, lost, load_balance);
 CREATE INDEX job_owner ON job (owner, started, program, account, build, finding, core_time, lost, load_balance);
+`, `
+CREATE TABLE baseline ( -- trials that others are compared with, by a name
+	name TEXT NOT NULL,
+	trial BIGINT NOT NULL REFERENCES trial ON DELETE CASCADE,
+	made BIGINT NOT NULL,
+	PRIMARY KEY (name, trial)
+) {clustered};
+CREATE INDEX baseline_trial ON baseline (trial);
 `}
 
 // Metrics of the table above.

@@ -39,7 +39,7 @@ func (x *replay) cored(p *Program) (*Rank, error) {
 	for i := range r.Calls {
 		missed += r.Calls[i].OffCore + r.Calls[i].Coreless
 	}
-	if r.Lost.Ended > 0 || r.Main < len(r.Calls) || r.Main == 0 || x.rank == 0 && p == nil {
+	if r.Lost.Ended > 0 || r.Main < len(r.Calls) || r.Main == 0 || x.own == nil && x.rank == 0 && p == nil {
 		known = 0
 	}
 	sums, err := agree(x.t, []int64{missed, r.End - r.Begin, known}, sum)
@@ -49,25 +49,25 @@ func (x *replay) cored(p *Program) (*Rank, error) {
 	return x.under(p, CoreForEach())
 }
 
-// under gives this rank's calls as they would have been under a scenario, of whose program rank 0 has all. They begin when the first rank
-// did.
+// under gives this rank's calls as they would have been under a scenario, which ranks replay together, or rank 0, which has all. They
+// begin when the first rank did.
 func (x *replay) under(p *Program, s Scenario) (*Rank, error) {
 	var answers []packet
-	if x.rank == 0 {
-		times := p.Under(s)
-		for rank := range p.Lanes {
-			o, last := out{}, int64(0)
-			for k, entered := range times.Entered[rank] {
-				left := times.Left[rank][k]
-				o.signed(entered - last)
-				o.signed(left - entered)
-				last = left
-			}
-			o.signed(times.Ended[rank] - last)
-			answers = append(answers, packet{0, uint32(rank), o})
+	var err error
+	if x.own != nil {
+		var times *Times
+		if times, err = x.own.under(s); err == nil {
+			answers = []packet{{data: times.encode(0)}}
 		}
+	} else {
+		if x.rank == 0 {
+			times := p.Under(s)
+			for rank := range p.Lanes {
+				answers = append(answers, packet{0, uint32(rank), times.encode(rank)})
+			}
+		}
+		answers, err = route(x.t, answers)
 	}
-	answers, err := route(x.t, answers)
 	if err != nil {
 		return nil, err
 	}
@@ -92,6 +92,19 @@ func (x *replay) under(p *Program, s Scenario) (*Rank, error) {
 		r.Sends[k].Synchronous = true // as it was found to be
 	}
 	return &r, nil
+}
+
+// encode gives when a rank enters and leaves its calls.
+func (t *Times) encode(rank int) out {
+	o, last := out{}, int64(0)
+	for k, entered := range t.Entered[rank] {
+		left := t.Left[rank][k]
+		o.signed(entered - last)
+		o.signed(left - entered)
+		last = left
+	}
+	o.signed(t.Ended[rank] - last)
+	return o
 }
 
 // cores compares a rank's calls with what they would have been.

@@ -72,7 +72,7 @@ func find(r *Rank, t Transport, within limits) (Table, error) {
 		all.Looked, all.Span = x.looked, x.span
 	}
 	all.scale(x.looked, x.span)
-	y := x.brief
+	y := x.scene
 	enlarge(y.looked, y.span, &all.Ideal, &all.Replayed)
 	cored, err := y.withCores(all.Program)
 	if err != nil || cored == nil {

@@ -29,7 +29,9 @@ type Program struct {
 	// Threads tells that further threads called MPI, which are not in this.
 	Threads bool
 
-	told [][]byte // by rank; see lane
+	told  [][]byte  // by rank; see lane
+	first int       // rank of the first lane
+	with  *exchange // with the other ranks' Programs, where this is of one; nil where it is of all
 }
 
 // Lane is one rank's way. The thread that called MPI_Init makes its calls, in order.
@@ -97,9 +99,16 @@ func (x *replay) depend(call uint32, by int32, theirs uint32, main bool, bytes u
 	}
 }
 
-// program gathers what all ranks did at rank 0; it is nil on others, and where calls are not spread so evenly over the run that
-// about as many lie in its stretches as there is room for.
-func (x *replay) program() (*Program, error) {
+// telling is what a rank has to tell of its calls, and what is known of all ranks together.
+type telling struct {
+	span    int64 // from the first rank's beginning
+	threads bool  // further ones have called MPI
+	calls   int64
+	data    out
+}
+
+// tell has ranks agree when the run begins and ends; nil where there is nothing of any rank.
+func (x *replay) tell() (*telling, error) {
 	r := x.r
 	begin, end := r.Begin, r.End
 	if r.Main == 0 && end <= begin { // there is nothing of this rank
@@ -110,15 +119,25 @@ func (x *replay) program() (*Program, error) {
 		return nil, err
 	}
 	calls, err := agree(x.t, []int64{int64(r.Main)}, sum)
-	if err != nil || calls[0] > 4*int64(max(MostItems, LeastWaits*x.t.Ranks())) || extent[0] == math.MaxInt64 {
+	if err != nil || extent[0] == math.MaxInt64 {
 		return nil, err
 	}
 	x.begin = extent[0]
-	all, err := collect(x.t, packet{uint32(x.rank), 0, x.lane(x.begin)})
+	return &telling{max(-extent[1]-x.begin, 0), extent[2] < 0, calls[0], x.lane(x.begin)}, nil
+}
+
+// program gathers what all ranks did at rank 0; it is nil on others, and where calls are not spread so evenly over the run that
+// about as many lie in its stretches as there is room for.
+func (x *replay) program(told *telling) (*Program, error) {
+	if told == nil || told.calls > 4*int64(max(MostItems, LeastWaits*x.t.Ranks())) {
+		return nil, nil
+	}
+	all, err := collect(x.t, packet{uint32(x.rank), 0, told.data})
 	if err != nil || x.rank != 0 {
 		return nil, err
 	}
-	p := &Program{Stretches: x.stretches(), Span: max(-extent[1]-x.begin, 0), Looked: int64(x.looked), Whole: int64(x.span), Threads: extent[2] < 0, told: make([][]byte, x.t.Ranks())}
+	p := x.programOf(told)
+	p.told = make([][]byte, x.t.Ranks())
 	for _, one := range all {
 		if int(one.from) >= len(p.told) {
 			return nil, errDamaged
@@ -126,6 +145,54 @@ func (x *replay) program() (*Program, error) {
 		p.told[one.from] = one.data
 	}
 	return p, p.read()
+}
+
+func (x *replay) programOf(told *telling) *Program {
+	return &Program{Stretches: x.stretches(), Span: told.span, Looked: int64(x.looked), Whole: int64(x.span), Threads: told.threads}
+}
+
+// scenarios replays the run under an ideal network, and keeps what rank 0 can replay later under others.
+func (x *replay) scenarios(table *Table) error {
+	brief, err := x.briefly()
+	if err != nil {
+		return err
+	}
+	x.scene = brief
+	told, err := brief.tell()
+	if err != nil {
+		return err
+	}
+	if !x.again || !x.across {
+		if table.Program, err = brief.program(told); err != nil {
+			return err
+		}
+	}
+	if !x.across {
+		if table.Program != nil {
+			table.Ideal, table.Replayed = uint64(table.Program.Under(IdealNetwork()).Length), uint64(table.Program.Span)
+		}
+		return nil
+	}
+	if x.scene = x; brief != x {
+		if told, err = x.tell(); err != nil {
+			return err
+		}
+	}
+	if told == nil {
+		return nil
+	}
+	own, err := x.apart(told)
+	if err == nil {
+		var times *Times
+		if times, err = own.under(IdealNetwork()); err == nil && x.rank == 0 {
+			table.Ideal, table.Replayed = uint64(times.Length), uint64(told.span)
+		}
+	}
+	if errors.Is(err, errCircles) { // on all ranks
+		return nil
+	}
+	x.own = own
+	return err
 }
 
 func (x *replay) stretches() (list []int64) {
@@ -177,13 +244,7 @@ func (x *replay) lane(begin int64) out {
 		call = d.call
 	}
 	x.depends = nil
-	var meets []*Collective
-	for i := range r.Collectives {
-		c := &r.Collectives[i]
-		if among(x.usable[r.Comms[c.Comm].ID], c.Number) && int(c.At) < min(calls, r.Main) {
-			meets = append(meets, c)
-		}
-	}
+	meets := x.meetings()
 	o.number(uint64(len(meets)))
 	for _, c := range meets {
 		comm := &r.Comms[c.Comm]
@@ -204,6 +265,18 @@ func (x *replay) lane(begin int64) out {
 	return o
 }
 
+// meetings are the operations that the thread has entered which called MPI_Init, and all members have logged.
+func (x *replay) meetings() (list []*Collective) {
+	r := x.r
+	for i := range r.Collectives {
+		c := &r.Collectives[i]
+		if among(x.usable[r.Comms[c.Comm].ID], c.Number) && int(c.At) < r.Main {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
 func bit(x bool) uint64 {
 	if x {
 		return 1
@@ -211,8 +284,9 @@ func bit(x bool) uint64 {
 	return 0
 }
 
-// decodeLane reads what lane has written; meets are the meetings that are known. It tells whether it could be read.
-func (p *Program) decodeLane(i *in, l *Lane, meets map[meetingID]uint32) bool {
+// decodeLane reads what lane has written on one of so many ranks; meets are the meetings that are known. It tells whether it could
+// be read.
+func (p *Program) decodeLane(i *in, l *Lane, ranks int, meets map[meetingID]uint32) bool {
 	l.Begin = i.signed()
 	for n := i.count(); n > 0; n-- {
 		l.Paths = append(l.Paths, callgraph.ID(i.word()))
@@ -233,7 +307,7 @@ func (p *Program) decodeLane(i *in, l *Lane, meets map[meetingID]uint32) bool {
 	for n := i.count(); n > 0; n-- {
 		call += uint32(i.number())
 		d := Need{call, int32(i.number()), uint32(i.number()), i.number(), Pattern(i.number())}
-		i.bad = i.bad || int(call) >= len(l.Calls) || d.By < 0 || int(d.By) >= len(p.Lanes)
+		i.bad = i.bad || int(call) >= len(l.Calls) || d.By < 0 || int(d.By) >= ranks
 		l.Needs = append(l.Needs, d)
 	}
 	for n := i.count(); n > 0; n-- {
@@ -255,6 +329,13 @@ func (p *Program) decodeLane(i *in, l *Lane, meets map[meetingID]uint32) bool {
 
 // prepare brings what was read into order, and finds what calls take beside waiting.
 func (p *Program) prepare() error {
+	if err := p.sort(); err != nil {
+		return err
+	}
+	return p.measure()
+}
+
+func (p *Program) sort() error {
 	for r := range p.Lanes {
 		l := &p.Lanes[r]
 		order := make([]uint32, len(l.Arrives)) // needs name an entry by where it stands
@@ -270,45 +351,28 @@ func (p *Program) prepare() error {
 		for i := range l.Needs {
 			if n := &l.Needs[i]; n.By < 0 {
 				n.Theirs = to[n.Theirs]
-			} else if int(n.Theirs) >= len(p.Lanes[n.By].Calls) {
+			} else if p.with == nil && int(n.Theirs) >= len(p.Lanes[n.By].Calls) {
 				return errDamaged
 			}
 		}
 		slices.SortStableFunc(l.Needs, func(a, b Need) int { return cmp.Compare(a.Call, b.Call) })
 	}
-	// As it was, every call was entered when it was: so it is known until when it waited, and what it took after that.
+	return nil
+}
+
+// measure finds what calls take beside waiting. As it was, every call was entered when it was: so it is known until when it waited, and
+// what it took after that.
+func (p *Program) measure() error {
 	s := p.player(nil)
-	for r := range p.Lanes {
-		l, lane := &p.Lanes[r], &s.lanes[r]
-		t, arrives := l.Begin, l.Arrives
-		for i := range l.Calls {
-			a := &l.Calls[i]
-			lane.entered[i] = t + a.Gap
-			t += a.Gap + a.Took
-			for len(arrives) > 0 && int(arrives[0].Call) == i {
-				s.arrive(&arrives[0], lane.entered[i])
-				arrives = arrives[1:]
-			}
-		}
-		lane.next = uint32(len(l.Calls))
+	s.measured = true
+	if err := s.run(); err != nil {
+		return err
 	}
 	for r := range p.Lanes {
-		l := &p.Lanes[r]
+		l, w := &p.Lanes[r], &s.lanes[r]
 		l.own = make([]int64, len(l.Calls))
 		for i := range l.Calls {
-			l.own[i] = l.Calls[i].Took
-		}
-		needs := l.Needs
-		for len(needs) > 0 {
-			call := needs[0].Call
-			start := s.lanes[r].entered[call]
-			until := start
-			for ; len(needs) > 0 && needs[0].Call == call; needs = needs[1:] {
-				if t, _, known := s.until(r, &needs[0]); known {
-					until = max(until, t)
-				}
-			}
-			l.own[call] -= until - start
+			l.own[i] = l.Calls[i].Took - (w.left[i] - w.entered[i])
 		}
 	}
 	return nil
@@ -365,7 +429,7 @@ func (p *Program) read() error {
 	meets := map[meetingID]uint32{}
 	for rank, data := range p.told {
 		i := in{data: data}
-		if !p.decodeLane(&i, &p.Lanes[rank], meets) || len(i.data) > 0 {
+		if !p.decodeLane(&i, &p.Lanes[rank], len(p.Lanes), meets) || len(i.data) > 0 {
 			return errDamaged
 		}
 	}

@@ -19,7 +19,7 @@ import (
 func Replay(r *Rank, t Transport) (Table, error) {
 	x, table, err := replayed(r, t, limits{program: MostItems})
 	if err == nil {
-		table.Cored, err = x.brief.withCores(table.Program)
+		table.Cored, err = x.scene.withCores(table.Program)
 	}
 	return table, err
 }
@@ -30,7 +30,9 @@ func (x *replay) withCores(p *Program) (*Cored, error) {
 	if err != nil || then == nil {
 		return nil, err
 	}
-	found, err := newReplay(then, x.t).find()
+	y := newReplay(then, x.t)
+	y.across, y.again = x.across, true
+	found, err := y.find()
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +46,7 @@ func newReplay(r *Rank, t Transport) *replay {
 
 func replayed(r *Rank, t Transport, within limits) (*replay, Table, error) {
 	x := newReplay(r, t)
-	x.within = within
+	x.within, x.across = within, within.across
 	var clocks Table
 	if err := x.align(&clocks); err != nil {
 		return x, Table{}, err
@@ -66,14 +68,7 @@ func (x *replay) find() (Table, error) {
 		return table, err
 	}
 	table.Lost = x.r.Lost
-	var err error
-	if x.brief, err = x.briefly(); err != nil {
-		return table, err
-	}
-	if table.Program, err = x.brief.program(); table.Program != nil {
-		table.Ideal, table.Replayed = uint64(table.Program.Under(IdealNetwork()).Length), uint64(table.Program.Span)
-	}
-	return table, err
+	return table, x.scenarios(&table)
 }
 
 // match finds what calls depended on.
@@ -105,11 +100,14 @@ type replay struct {
 	needs []waited
 
 	within limits
-	left   *unread // that was read
-	clock  Clock   // of its host
-	less   view    // of the run, for brief; nil: no less than this
-	whole  int64   // time that it is of
-	brief  *replay // of so much of the run that rank 0 can take all ranks' Program; this one where that is all
+	left   *unread  // that was read
+	clock  Clock    // of its host
+	less   view     // of the run, for briefly; nil: no less than this
+	whole  int64    // time that it is of
+	scene  *replay  // that is replayed under scenarios: this one, or what briefly gives
+	across bool     // by all ranks together, each its own calls; else by rank 0
+	own    *Program // of this rank's calls, if so
+	again  bool     // this is of a run with a core for each rank
 
 	depends []dependence
 	begin   int64  // of the first rank

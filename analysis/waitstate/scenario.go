@@ -17,6 +17,8 @@ type Change struct {
 	// nil: all.
 	Paths map[callgraph.ID]float64
 	Ranks []int32 // likewise, in order; nil: all
+	// Less is the part of the change that is not made: 0 is all of it, 1 none. Of what is waited for there are no parts.
+	Less float64
 	// Factor, for Scale: what the time there is multiplied by.
 	Factor float64
 	// Network: a message, or an operation, arrives Latency ns, and PerByte ns for each of its bytes, after it was sent.
@@ -67,17 +69,30 @@ type Times struct {
 // Under replays the program: every rank does between its calls what the scenario says, and goes on as soon as the calls that
 // it depends on have been entered.
 func (p *Program) Under(s Scenario) *Times {
+	t, _ := p.under(s) // nothing fails where all ranks are here
+	return t
+}
+
+func (p *Program) under(s Scenario) (*Times, error) {
 	x := p.player(s)
-	x.run()
+	if err := x.run(); err != nil {
+		return nil, err
+	}
 	t := &Times{}
 	for r := range x.lanes {
 		l := &x.lanes[r]
-		end := l.now + l.gaps[len(l.entered)]
+		end := l.end()
 		t.Entered, t.Left, t.Own, t.Gaps = append(t.Entered, l.entered), append(t.Left, l.left), append(t.Own, l.own), append(t.Gaps, l.gaps)
 		t.Ended, t.Length = append(t.Ended, end), max(t.Length, end)
 	}
-	return t
+	if x.with != nil {
+		t.Length = x.with.length
+	}
+	return t, nil
 }
+
+// end is when a rank that has made all its calls is at its end.
+func (w *way) end() int64 { return w.now + w.gaps[len(w.entered)] }
 
 // Size is how many calls are replayed.
 func (p *Program) Size() (n int) {
@@ -115,14 +130,16 @@ func (p *Program) Before(paths map[callgraph.ID]float64) map[callgraph.ID]float6
 	return before
 }
 
-// player replays a program once.
+// player replays a program once: all its ranks, or one of them together with those that other ranks replay.
 type player struct {
-	p     *Program
-	s     Scenario
-	lanes []way
-	meets []meeting
-	ready []int32
-	rules []*Change // of how what is waited for holds
+	p        *Program
+	lanes    []way
+	meets    []meeting
+	ready    []int32
+	rules    []*Change // of how what is waited for holds
+	measured bool      // calls are entered when they were
+	with     *exchange // with the other ranks; nil: all are here
+	err      error     // of that
 }
 
 // way is how far a rank has got.
@@ -135,6 +152,7 @@ type way struct {
 	until, sent   int64  // that the present call waits, as far as is known, and without what the network takes
 	inside        bool
 	waiting       []waiter // that wait for this rank to get further
+	asked         int      // which of the calls that other processes need comes next
 }
 
 type waiter struct {
@@ -155,7 +173,10 @@ type meeting struct {
 }
 
 func (p *Program) player(s Scenario) *player {
-	x := &player{p: p, s: s, lanes: make([]way, len(p.Lanes)), meets: make([]meeting, len(p.Meets))}
+	x := &player{p: p, lanes: make([]way, len(p.Lanes)), with: p.with}
+	if x.with == nil {
+		x.meets = make([]meeting, len(p.Meets))
+	}
 	for i := range p.Lanes {
 		l, w := &p.Lanes[i], &x.lanes[i]
 		w.entered, w.left, w.now = make([]int64, len(l.Calls)), make([]int64, len(l.Calls)), l.Begin
@@ -183,10 +204,13 @@ func (c *Change) holds(rank int) bool {
 // part of the time on a path that a change is about.
 func (c *Change) part(id callgraph.ID) float64 {
 	if c.Paths == nil {
-		return 1
+		return 1 - c.Less
 	}
-	return c.Paths[id]
+	return c.Paths[id] * (1 - c.Less)
 }
+
+// Gradual tells whether a part of the change can be made.
+func (c *Change) Gradual() bool { return c.Kind == Scale || c.Kind == Balance || c.Kind == Free }
 
 // change makes one change of what gaps and calls take, or notes it as one of what is waited for.
 func (x *player) change(c *Change) {
@@ -205,14 +229,14 @@ func (x *player) change(c *Change) {
 	}
 	for rank := range x.lanes {
 		l, w := &x.p.Lanes[rank], &x.lanes[rank]
-		if !c.holds(rank) {
+		if !c.holds(x.p.first + rank) {
 			continue
 		}
 		if c.Kind == Cores {
 			w.now = 0
 		}
 		if c.Kind == Scale && c.Paths == nil {
-			w.gaps[len(l.Calls)] = scaled(w.gaps[len(l.Calls)], c.Factor)
+			w.gaps[len(l.Calls)] = scaled(w.gaps[len(l.Calls)], 1-(1-c.Less)*(1-c.Factor))
 		}
 		parts := make([]float64, len(l.Paths))
 		for i, id := range l.Paths {
@@ -230,7 +254,7 @@ func (x *player) change(c *Change) {
 				w.gaps[k] -= a.OffCore
 			case Free, Remove:
 				if parts[a.Path] > 0 && !a.Stays {
-					w.own[k] = 0
+					w.own[k] = scaled(w.own[k], 1-min(parts[a.Path], 1))
 				}
 			}
 		}
@@ -253,14 +277,21 @@ func scaled(ns int64, f float64) int64 {
 
 // balance makes ranks do equally much: on the paths that it is about together, else on each path.
 func (x *player) balance(c *Change) {
-	type part struct {
-		path    callgraph.ID
-		stretch int
+	ids := []callgraph.ID{0}
+	if c.Paths == nil {
+		ids = nil
+		for rank := range x.lanes {
+			if c.holds(x.p.first + rank) {
+				ids = append(ids, x.p.Lanes[rank].Paths...)
+			}
+		}
+		ids = x.union(ids)
 	}
-	groups := map[part][][]uint32{} // and by rank: the calls before which it is there
+	stretches := len(x.p.Stretches) + 1
+	parts := make([][][]uint32, len(ids)*stretches) // of the run: by rank, the calls before which it is there
 	for rank := range x.lanes {
 		l := &x.p.Lanes[rank]
-		if !c.holds(rank) {
+		if !c.holds(x.p.first + rank) {
 			continue
 		}
 		t, stretch := l.Begin, 0
@@ -277,93 +308,175 @@ func (x *player) balance(c *Change) {
 			if c.Paths != nil {
 				id = 0
 			}
-			at := part{id, stretch}
-			if groups[at] == nil {
-				groups[at] = make([][]uint32, len(x.lanes))
+			at, _ := slices.BinarySearch(ids, id)
+			at = at*stretches + stretch
+			if parts[at] == nil {
+				parts[at] = make([][]uint32, len(x.lanes))
 			}
-			groups[at][rank] = append(groups[at][rank], uint32(k))
+			parts[at][rank] = append(parts[at][rank], uint32(k))
 		}
 	}
-	alone := x.p.Alone(c.Paths)
-	for _, ranks := range groups {
-		if alone {
+	if x.alone(c.Paths) {
+		for _, ranks := range parts {
 			x.share(c, ranks)
-			continue
 		}
-		often, same, present := 0, !c.Whole, 0
+		return
+	}
+	n := len(parts)
+	present, often := make([]int64, n), make([]int64, 2*n) // how many ranks are there; how often at most, and less than nothing, at least
+	for at, ranks := range parts {
+		often[n+at] = -math.MaxInt64
 		for _, calls := range ranks {
-			if len(calls) > 0 {
-				same = same && (often == 0 || often == len(calls))
-				often, present = len(calls), present+1
+			if k := int64(len(calls)); k > 0 {
+				present[at]++
+				often[at], often[n+at] = max(often[at], k), max(often[n+at], -k)
 			}
 		}
-		if present < 2 {
-			continue // it has the mean
+	}
+	present, often = x.fold(present, sum), x.fold(often, highest)
+	// Where all are there as often, the k-th time is one by itself, else all that a rank does there.
+	first := make([]int, n+1)
+	same := func(at int) bool { return !c.Whole && often[at] == -often[n+at] }
+	for at := range parts {
+		first[at+1] = first[at]
+		switch {
+		case present[at] < 2: // it has the mean
+		case same(at):
+			first[at+1] += int(often[at])
+		default:
+			first[at+1]++
 		}
-		if !same {
-			often = 1 // all that a rank does there counts as one
-		}
-		for k := range often {
-			var sum float64
-			times := make([]float64, len(ranks))
+	}
+	each := func(visit func(at, time int, all int64, rank int, call uint32)) {
+		for at, ranks := range parts {
 			for rank, calls := range ranks {
-				for i := k; i < len(calls) && (i == k || !same); i++ {
-					times[rank] += x.portion(c, rank, calls[i])
+				if present[at] < 2 || len(calls) == 0 {
+					continue
 				}
-				sum += times[rank]
+				own := make([]int64, first[at+1]-first[at])
+				for k, call := range calls {
+					own[min(k, len(own)-1)] += x.portion(c, rank, call)
+				}
+				for k, call := range calls {
+					k = min(k, len(own)-1)
+					visit(at, first[at]+k, own[k], rank, call)
+				}
 			}
-			mean := sum / float64(present)
-			for rank, calls := range ranks {
-				for i := k; i < len(calls) && (i == k || !same); i++ {
-					g := &x.lanes[rank].gaps[calls[i]]
-					switch own := x.portion(c, rank, calls[i]); {
-					case same:
-						*g += int64(math.Round(mean - own))
-					case times[rank] > 0:
-						*g += int64(math.Round(own * (mean/times[rank] - 1)))
-					}
+		}
+	}
+	sums := make([]int64, first[n])
+	each(func(_, time int, _ int64, rank int, call uint32) { sums[time] += x.portion(c, rank, call) })
+	sums = x.fold(sums, sum)
+	each(func(at, time int, all int64, rank int, call uint32) {
+		g, own := &x.lanes[rank].gaps[call], float64(x.portion(c, rank, call))
+		switch mean := float64(sums[time]) / float64(present[at]); {
+		case same(at):
+			*g += int64(math.Round(mean - own))
+		case all > 0:
+			*g += int64(math.Round(own * (mean/float64(all) - 1)))
+		}
+	})
+}
+
+// share has all ranks do a part of what one does, each time so much that all who then compute less are done with it at once.
+func (x *player) share(c *Change, ranks [][]uint32) {
+	one := slices.IndexFunc(ranks, func(calls []uint32) bool { return len(calls) > 0 }) // -1: it is elsewhere
+	var calls []uint32
+	if one >= 0 {
+		calls = ranks[one]
+	}
+	var others []other
+	for rank := range x.lanes {
+		if rank != one && c.holds(x.p.first+rank) {
+			others = append(others, other{rank: rank, left: x.p.Lanes[rank].Begin})
+		}
+	}
+	n := x.fold([]int64{int64(len(calls)), int64(len(others))}, sum)
+	together := int(1 + n[0]*n[1]/int64(mostShared))
+	turns := (int(n[0]) + together - 1) / together
+	began, at := int64(0), 0
+	for first := 0; first < turns; first += mostTurns {
+		times := make([]turn, min(mostTurns, turns-first))
+		told := make([]int64, 3*len(times))
+		if one >= 0 {
+			l := &x.p.Lanes[one]
+			start := func(k uint32) int64 {
+				if at == 0 {
+					began = l.Begin
+				}
+				for ; at < int(k); at++ {
+					began += l.Calls[at].Gap + l.Calls[at].Took
+				}
+				return began
+			}
+			for i := range times {
+				t := &times[i]
+				t.calls = calls[(first+i)*together : min(len(calls), (first+i+1)*together)]
+				for _, k := range t.calls {
+					told[3*i] += x.portion(c, one, k)
+				}
+				last := t.calls[len(t.calls)-1]
+				told[3*i+1], told[3*i+2] = start(t.calls[0]), start(last)+l.Calls[last].Gap
+			}
+		}
+		told = x.fold(told, sum) // one rank only says what is not 0
+		for i := range times {
+			t := &times[i]
+			t.part, t.each = told[3*i], told[3*i]
+			for k := range others {
+				others[k].look(x.p.Lanes[others[k].rank].Calls, told[3*i+1], told[3*i+2])
+				t.others = append(t.others, others[k])
+			}
+		}
+		x.level(times)
+		more := make([]int64, len(times))
+		for i := range times {
+			for _, o := range times[i].others {
+				if less := times[i].each - o.busy; less > 0 {
+					x.lanes[o.rank].gaps[o.next] += less // the last gap is behind the calls
+					more[i] += less
+				}
+			}
+		}
+		more = x.fold(more, sum)
+		for i := range times {
+			for _, k := range times[i].calls {
+				if part := float64(times[i].part); part > 0 {
+					x.lanes[one].gaps[k] -= int64(math.Round(float64(x.portion(c, one, k)) * (float64(more[i]) / part)))
 				}
 			}
 		}
 	}
 }
 
-// share has all ranks do a part of what one does, each time so much that all who then compute less are done with it at once.
-func (x *player) share(c *Change, ranks [][]uint32) {
-	one := slices.IndexFunc(ranks, func(calls []uint32) bool { return len(calls) > 0 })
-	var others []other
-	for rank := range x.lanes {
-		if rank != one && c.holds(rank) {
-			others = append(others, other{rank: rank, left: x.p.Lanes[rank].Begin})
-		}
-	}
-	l, t, at := &x.p.Lanes[one], x.p.Lanes[one].Begin, 0
-	began := func(k uint32) int64 {
-		for ; at < int(k); at++ {
-			t += l.Calls[at].Gap + l.Calls[at].Took
-		}
-		return t
-	}
-	for calls := range slices.Chunk(ranks[one], 1+len(ranks[one])*len(others)/mostShared) {
-		var part float64
-		for _, k := range calls {
-			part += x.portion(c, one, k)
-		}
-		from, last := began(calls[0]), calls[len(calls)-1]
-		to := began(last) + l.Calls[last].Gap
-		for i := range others {
-			others[i].look(x.p.Lanes[others[i].rank].Calls, from, to)
-		}
-		each, keeps := level(int64(part), others), int64(part)
-		for _, o := range others {
-			if more := each - o.busy; more > 0 {
-				x.lanes[o.rank].gaps[o.next] += more // the last gap is behind the calls
-				keeps -= more
+// turn is one time, or some, that a rank does something alone.
+type turn struct {
+	calls      []uint32
+	part, each int64   // all of it, and what all do who do no more, if they share it
+	others     []other // as they are meanwhile
+}
+
+// mostTurns are looked at at once.
+const mostTurns = 1 << 10
+
+// level finds what each does: it gets less while there are any who do less.
+func (x *player) level(times []turn) {
+	for found := false; !found; {
+		tallies := make([]int64, 2*len(times))
+		for i := range times {
+			for _, o := range times[i].others {
+				if o.busy < times[i].each {
+					tallies[2*i] += o.busy
+					tallies[2*i+1]++
+				}
 			}
 		}
-		for _, k := range calls {
-			if part > 0 {
-				x.lanes[one].gaps[k] -= int64(math.Round(x.portion(c, one, k) * (1 - float64(keeps)/part)))
+		tallies = x.fold(tallies, sum)
+		found = true
+		for i := range times {
+			t := &times[i]
+			if each := (t.part + tallies[2*i]) / (1 + tallies[2*i+1]); each < t.each {
+				t.each, found = each, false
 			}
 		}
 	}
@@ -398,38 +511,27 @@ func (o *other) look(calls []Act, from, to int64) {
 	}
 }
 
-// level is what all do who do no more, if they share what one does.
-func level(part int64, others []other) int64 {
-	for each := part; ; {
-		sum, n := part, int64(1)
-		for _, o := range others {
-			if o.busy < each {
-				sum, n = sum+o.busy, n+1
-			}
-		}
-		if sum/n == each {
-			return each
-		}
-		each = sum / n
-	}
-}
-
 // Alone tells whether one rank only is on these paths between its calls.
 func (p *Program) Alone(paths map[callgraph.ID]float64) bool {
-	there := 0
-	for i := range p.Lanes {
-		l := &p.Lanes[i]
+	return (&player{p: p, with: p.with}).alone(paths)
+}
+
+func (x *player) alone(paths map[callgraph.ID]float64) bool {
+	there := []int64{0, int64(len(x.p.Lanes))}
+	for i := range x.p.Lanes {
+		l := &x.p.Lanes[i]
 		if slices.ContainsFunc(l.Calls, func(a Act) bool { return paths[l.Paths[a.GapPath]] > 0 }) {
-			there++
+			there[0]++
 		}
 	}
-	return there == 1 && len(p.Lanes) > 1
+	there = x.fold(there, sum)
+	return there[0] == 1 && there[1] > 1
 }
 
 // portion is the time before a call that a change is about.
-func (x *player) portion(c *Change, rank int, call uint32) float64 {
+func (x *player) portion(c *Change, rank int, call uint32) int64 {
 	l := &x.p.Lanes[rank]
-	return float64(x.lanes[rank].gaps[call]) * c.part(l.Paths[l.Calls[call].GapPath])
+	return scaled(x.lanes[rank].gaps[call], c.part(l.Paths[l.Calls[call].GapPath]))
 }
 
 // quicken takes the time without a core out of calls. What of it passed without one is not known to have been before or
@@ -437,7 +539,8 @@ func (x *player) portion(c *Change, rank int, call uint32) float64 {
 // which has to see to the transfer, has no core: so no call takes longer than the quickest tenth of those of its path do,
 // on the rank in the middle of those that have any.
 func (x *player) quicken() {
-	quick := map[callgraph.ID][]int64{}
+	quick := map[callgraph.ID][]int64{} // by path, and in the order of ranks
+	var ids []callgraph.ID
 	for rank := range x.lanes {
 		l, w := &x.p.Lanes[rank], &x.lanes[rank]
 		byPath := make([][]int64, len(l.Paths))
@@ -452,32 +555,58 @@ func (x *player) quicken() {
 			if len(list) > 0 {
 				slices.Sort(list)
 				quick[l.Paths[path]] = append(quick[l.Paths[path]], list[len(list)/10])
+				ids = append(ids, l.Paths[path])
 			}
 		}
 	}
-	for _, list := range quick {
-		slices.Sort(list)
+	ids = x.union(ids)
+	lists := make([][]int64, len(ids))
+	for i, id := range ids {
+		lists[i] = quick[id]
 	}
+	middle := x.middle(lists)
 	for rank := range x.lanes {
 		l, w := &x.p.Lanes[rank], &x.lanes[rank]
+		limits := make([]int64, len(l.Paths))
+		for i, id := range l.Paths {
+			if at, ok := slices.BinarySearch(ids, id); ok {
+				limits[i] = middle[at]
+			}
+		}
 		for k := range l.Calls {
 			if a := &l.Calls[k]; !a.Stays {
-				list := quick[l.Paths[a.Path]]
-				w.own[k] = min(w.own[k], list[(len(list)-1)/2])
+				w.own[k] = min(w.own[k], limits[a.Path])
 			}
 		}
 	}
 }
 
-func (x *player) run() {
+func (x *player) run() error {
+	if x.err != nil {
+		return x.err
+	}
 	for rank := range x.lanes {
 		x.ready = append(x.ready, int32(rank))
 	}
-	for len(x.ready) > 0 {
-		rank := x.ready[len(x.ready)-1]
-		x.ready = x.ready[:len(x.ready)-1]
-		x.advance(rank)
-		if len(x.ready) > 0 {
+	if x.with != nil {
+		if err := x.with.begin(x); err != nil {
+			return err
+		}
+	}
+	for {
+		for len(x.ready) > 0 {
+			rank := x.ready[len(x.ready)-1]
+			x.ready = x.ready[:len(x.ready)-1]
+			if x.measured {
+				x.look(rank)
+			} else {
+				x.advance(rank)
+			}
+		}
+		if x.with != nil {
+			if over, err := x.with.turn(x); over || err != nil {
+				return err
+			}
 			continue
 		}
 		// All wait in a circle, or for what is missing: the one that is least far goes on.
@@ -487,11 +616,17 @@ func (x *player) run() {
 				least = r
 			}
 		}
-		if least >= 0 {
-			x.lanes[least].need++
-			x.ready = append(x.ready, int32(least))
+		if least < 0 {
+			return nil
 		}
+		x.goOn(int32(least))
 	}
+}
+
+// goOn has a rank not wait for what it waits for.
+func (x *player) goOn(rank int32) {
+	x.lanes[rank].need++
+	x.ready = append(x.ready, rank)
 }
 
 // advance takes a rank as far as it gets.
@@ -502,21 +637,12 @@ func (x *player) advance(rank int32) {
 		if !w.inside {
 			k := w.next
 			at := w.now + w.gaps[k]
-			w.entered[k], w.until, w.sent, w.inside = at, at, at, true
-			w.next++
-			for ; w.arrive < len(l.Arrives) && l.Arrives[w.arrive].Call == k; w.arrive++ {
-				a := &l.Arrives[w.arrive]
-				for _, c := range x.rules {
-					if c.Kind == Remove && c.holds(int(rank)) && c.part(l.Paths[l.Calls[k].Path]) > 0 {
-						at = 0 // nobody waits for it
-					}
-				}
-				x.arrive(a, at)
-			}
+			w.until, w.sent, w.inside = at, at, true
+			x.enter(rank, at)
 		}
 		k := w.next - 1
 		for ; w.need < len(l.Needs) && l.Needs[w.need].Call == k; w.need++ {
-			sent, takes, known := x.until(int(rank), &l.Needs[w.need])
+			sent, takes, known := x.until(int(rank), w.need)
 			if !known {
 				x.wake(w)
 				return
@@ -531,6 +657,53 @@ func (x *player) advance(rank int32) {
 	if w.next > first {
 		x.wake(w)
 	}
+}
+
+// enter has a rank enter its next call.
+func (x *player) enter(rank int32, at int64) {
+	l, w := &x.p.Lanes[rank], &x.lanes[rank]
+	k := w.next
+	w.entered[k] = at
+	w.next++
+	if x.with != nil {
+		x.with.entered(w, k)
+	}
+	for ; w.arrive < len(l.Arrives) && l.Arrives[w.arrive].Call == k; w.arrive++ {
+		for _, c := range x.rules {
+			if c.Kind == Remove && c.holds(x.p.first+int(rank)) && c.part(l.Paths[l.Calls[k].Path]) > 0 {
+				at = 0 // nobody waits for it
+			}
+		}
+		if a := &l.Arrives[w.arrive]; x.with != nil {
+			x.with.arrive(a.Meet, at, a.Bytes)
+		} else {
+			x.arrive(a, at)
+		}
+	}
+}
+
+// look has a rank enter its calls when it did, and finds how long it waited in them.
+func (x *player) look(rank int32) {
+	l, w := &x.p.Lanes[rank], &x.lanes[rank]
+	if w.next == 0 {
+		w.inside = true
+		for t := l.Begin; int(w.next) < len(l.Calls); {
+			k := w.next
+			x.enter(rank, t+l.Calls[k].Gap)
+			w.left[k] = w.entered[k]
+			t += l.Calls[k].Gap + l.Calls[k].Took
+		}
+		x.wake(w)
+	}
+	for ; w.need < len(l.Needs); w.need++ {
+		t, _, known := x.until(int(rank), w.need)
+		if !known {
+			return
+		}
+		k := l.Needs[w.need].Call
+		w.left[k] = max(w.left[k], t)
+	}
+	w.inside = false
 }
 
 // wake has those go on who have waited for a rank that has got far enough.
@@ -548,21 +721,27 @@ func (x *player) wake(w *way) {
 
 // until is when what a call needs was sent, if that is known by now, and what another network then takes; otherwise the rank
 // will be woken.
-func (x *player) until(rank int, n *Need) (t, takes int64, known bool) {
+func (x *player) until(rank, need int) (t, takes int64, known bool) {
 	l := &x.p.Lanes[rank]
-	var m *meeting
-	var a *Arrive
-	bytes, pattern := n.Bytes, n.Pattern
-	if n.By >= 0 {
+	n := &l.Needs[need]
+	bytes := n.Bytes
+	switch {
+	case n.By < 0 && !x.p.Meets[l.Arrives[n.Theirs].Meet].waits(&l.Arrives[n.Theirs]):
+		return math.MinInt64, 0, true // nobody waits before the beginning
+	case x.with != nil:
+		if t, bytes, known = x.with.until(l, need); !known {
+			return 0, 0, false
+		}
+	case n.By >= 0:
 		other := &x.lanes[n.By]
 		if n.Theirs >= other.next {
 			other.waiting = append(other.waiting, waiter{int32(rank), n.Theirs})
 			return 0, 0, false
 		}
 		t = other.entered[n.Theirs]
-	} else {
-		a = &l.Arrives[n.Theirs]
-		m = &x.meets[a.Meet]
+	default:
+		a := &l.Arrives[n.Theirs]
+		m := &x.meets[a.Meet]
 		if t, bytes, known = m.over(x.p.Meets[a.Meet], a); !known {
 			m.waiting = append(m.waiting, int32(rank))
 			return 0, 0, false
@@ -571,12 +750,12 @@ func (x *player) until(rank int, n *Need) (t, takes int64, known bool) {
 	path := l.Paths[l.Calls[n.Call].Path]
 	for _, c := range x.rules {
 		switch {
-		case !c.holds(rank) || c.part(path) == 0:
+		case !c.holds(x.p.first+rank) || c.part(path) == 0:
 		case c.Kind == Remove && n.By < 0:
 			return 0, 0, true
-		case c.Kind == Prompt && c.Pattern == pattern:
+		case c.Kind == Prompt && c.Pattern == n.Pattern:
 			t = 0
-		case c.Kind == Network && t > math.MinInt64/2 && !l.Calls[n.Call].Stays:
+		case c.Kind == Network && !l.Calls[n.Call].Stays:
 			takes = int64(c.Latency + math.Floor(c.PerByte*float64(bytes)))
 		}
 	}
@@ -614,18 +793,29 @@ func (x *player) arrive(a *Arrive, now int64) {
 	}
 }
 
-// over tells until when a member waits, if that is known, and for how many bytes. Nobody waits before the beginning.
+// waits tells whether a member waits for others.
+func (m Meet) waits(a *Arrive) bool {
+	switch m.Kind {
+	case FromRoot:
+		return !a.Root
+	case ToRoot:
+		return a.Root
+	case Prefix:
+		return a.Me > 0
+	}
+	return true
+}
+
+// over tells until when a member waits who does, if that is known, and for how many bytes.
 func (m *meeting) over(what Meet, a *Arrive) (t int64, bytes uint64, known bool) {
-	switch {
-	case what.Kind == FromRoot && !a.Root:
+	switch what.Kind {
+	case FromRoot:
 		return m.root, a.Bytes, m.rooted
-	case what.Kind == AllToAll, what.Kind == ToRoot && a.Root:
-		return m.last, m.bytes, m.arrived >= what.Size
-	case what.Kind == Prefix && a.Me > 0:
+	case Prefix:
 		if int(a.Me) > len(m.before) {
 			return 0, 0, false
 		}
-		return m.before[a.Me-1], m.bytes, true
+		return m.before[a.Me-1], a.Bytes, true
 	}
-	return math.MinInt64, 0, true
+	return m.last, m.bytes, m.arrived >= what.Size
 }

@@ -142,6 +142,13 @@ func TestBalanceOfWhatOneRankDoes(t *testing.T) {
 	assert.False(t, p.Alone(map[callgraph.ID]float64{4: 1}))
 }
 
+// Who does as much as all would on average, but for a fraction, is one of those who do no more, and then not, and then again.
+func TestLevelEnds(t *testing.T) {
+	times := []turn{{part: 3, each: 3, others: []other{{busy: 2}}}}
+	(&player{p: &Program{}}).level(times)
+	assert.EqualValues(t, 2, times[0].each)
+}
+
 // Nobody is asked again before what it waits for is known, or a replay would take the square of the number of ranks.
 func TestWoken(t *testing.T) {
 	const ranks = 5

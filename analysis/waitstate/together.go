@@ -19,7 +19,7 @@ func FindAll(ranks []*Rank) (Table, error) {
 		if r.unread != nil {
 			r.unread.turn = turn
 		}
-		tables[d.rank], err = find(r, d, limits{all: MostTogether, program: MostItems})
+		tables[d.rank], err = find(r, d, limits{all: MostTogether, program: MostItems, across: true})
 		return err
 	})
 	return tables[0], err
@@ -64,7 +64,7 @@ func FindMoments(ranks []*Rank) ([]Moments, error) {
 
 // together has all ranks do something at once, with messages between them. Those of which there is nothing become empty.
 func together(ranks []*Rank, do func(r *Rank, d desk) error) error {
-	office := &office{boxes: make([]box, len(ranks)), busy: len(ranks)}
+	office := &office{boxes: make([]box, len(ranks)), busy: len(ranks), told: -1}
 	for i := range office.boxes {
 		b := &office.boxes[i]
 		b.arrived, b.letters, b.awaited = sync.NewCond(&office.lock), map[int][][]byte{}, nobody
@@ -97,28 +97,52 @@ func someSight(ranks []*Rank) sight {
 	return sight{}
 }
 
-// office is a transport between goroutines. What ranks have left may be damaged, so that they do not agree on who
+// office is a Mail between goroutines. What ranks have left may be damaged, so that they do not agree on who
 // sends whom: when all wait for each other, or one has failed, nobody waits any more.
 type office struct {
-	lock  sync.Mutex
-	boxes []box
-	busy  int // ranks that neither wait nor have ended
-	shut  bool
+	lock   sync.Mutex
+	boxes  []box
+	busy   int // ranks that neither wait nor have ended
+	shut   bool
+	posted int // letters
+	told   int // how many there were when all waited, and were told so
 }
 
 type box struct {
 	arrived *sync.Cond
 	letters map[int][][]byte // by sender
 	awaited int              // sender
+	posted  []letter
 }
 
-const nobody = -1
+// Who is awaited otherwise.
+const (
+	nobody  = -1
+	anybody = -2
+)
 
 // idle takes a rank out that waits, or has ended. The lock is held.
 func (o *office) idle() {
-	if o.busy--; o.busy == 0 {
+	if o.busy--; o.busy > 0 {
+		return
+	}
+	if o.told < o.posted { // they may still have something to say then
+		o.told = o.posted
+		for i := range o.boxes {
+			if b := &o.boxes[i]; b.awaited == anybody {
+				o.wake(b)
+			}
+		}
+	}
+	if o.busy == 0 {
 		o.close()
 	}
+}
+
+func (o *office) wake(b *box) {
+	b.awaited = nobody
+	o.busy++
+	b.arrived.Signal()
 }
 
 func (o *office) close() {
@@ -154,11 +178,45 @@ func (d desk) Send(to int, data []byte) error {
 	b := &d.boxes[to]
 	b.letters[d.rank] = append(b.letters[d.rank], data)
 	if b.awaited == d.rank {
-		b.awaited = nobody
-		d.busy++
-		b.arrived.Signal()
+		d.wake(b)
 	}
 	return nil
+}
+
+func (d desk) Post(to int, data []byte) error {
+	if to < 0 || to >= len(d.boxes) {
+		return errDamaged
+	}
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	b := &d.boxes[to]
+	b.posted = append(b.posted, letter{int32(d.rank), data})
+	d.posted++
+	if b.awaited == anybody {
+		d.wake(b)
+	}
+	return nil
+}
+
+func (d desk) Next() (from int, data []byte, err error) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	b := &d.boxes[d.rank]
+	if len(b.posted) == 0 && !d.shut {
+		b.awaited = anybody
+		for d.idle(); b.awaited == anybody && !d.shut; {
+			b.arrived.Wait()
+		}
+	}
+	switch {
+	case len(b.posted) > 0:
+		l := b.posted[0]
+		b.posted = b.posted[1:]
+		return int(l.from), l.data, nil
+	case d.shut:
+		return 0, nil, errDamaged
+	}
+	return 0, nil, nil // all wait
 }
 
 func (d desk) Receive(from int) ([]byte, error) {

@@ -226,5 +226,6 @@ func agree(t Transport, own []int64, fold func(x, y int64) int64) ([]int64, erro
 	return folded, nil
 }
 
-func least(x, y int64) int64 { return min(x, y) }
-func sum(x, y int64) int64   { return x + y }
+func least(x, y int64) int64   { return min(x, y) }
+func highest(x, y int64) int64 { return max(x, y) }
+func sum(x, y int64) int64     { return x + y }

@@ -61,14 +61,7 @@ func Ask(r *run.Run, s waitstate.Scenario) Answer {
 }
 
 func (p *player) state(s waitstate.Scenario, t *waitstate.Times, per float64) State {
-	var sum, most float64
-	for _, gaps := range t.Gaps {
-		var useful float64
-		for _, g := range gaps {
-			useful += float64(g)
-		}
-		sum, most = sum+useful, max(most, useful)
-	}
+	sum, most := useful(t)
 	ideal := float64(p.r.Replay.Under(slices.Concat(s, waitstate.IdealNetwork())).Length)
 	length := float64(t.Length)
 	x := State{Seconds: length * per}
@@ -78,6 +71,18 @@ func (p *player) state(s waitstate.Scenario, t *waitstate.Times, per float64) St
 		x.Serialization, x.Transfer = min(1, most/ideal), min(1, ideal/length)
 	}
 	return x
+}
+
+// useful is what all ranks, and what one of them at most, spend outside MPI, ns.
+func useful(t *waitstate.Times) (sum, most float64) {
+	for _, gaps := range t.Gaps {
+		var rank float64
+		for _, g := range gaps {
+			rank += float64(g)
+		}
+		sum, most = sum+rank, max(most, rank)
+	}
+	return sum, most
 }
 
 // held adds up what ranks lose, by call path: in waiting, in calls beside that, and in computing less than the slowest.

@@ -23,7 +23,8 @@ func compareCommand() *cobra.Command {
 		Use:   "compare A B",
 		Short: "What became slower, where, by how much, and is it noise?",
 		Long: `Compares two runs, or better two sets of several runs each. A and B are run directories, directories that hold run
-directories, quoted patterns of these, or db:SELECTION for trials in the database (see marple db).
+directories, quoted patterns of these, db:SELECTION for trials in the database, or baseline:NAME for those that have
+a name there (see marple db baseline).
 
 With two or more runs on a side, the difference of means is tested (Welch's t test; for call paths adjusted after Holm for
 their number) and has an interval of 95 % confidence. With one run on each side the differences are shown, but whether
@@ -40,6 +41,7 @@ unknown). Times are seconds, of places per rank. --schema prints their JSON Sche
   marple compare before/ after/
   marple compare 'runs/old-*' 'runs/new-*'
   marple compare --fail-above 5% --format markdown 'main/*' 'branch/*'
+  marple compare --fail-above 5% baseline:main branch
   marple compare 'db:experiment == "before"' db:app/after`,
 	}
 	as := format(c, "text", "json", "markdown", "junit", "badge")
@@ -132,17 +134,26 @@ func readSide(c *cobra.Command, text string) (compare.Side, error) {
 		side.Runs = append(side.Runs, r)
 		return err
 	}
-	if selection, ok := strings.CutPrefix(text, fromDatabase); ok {
+	selection, stored := strings.CutPrefix(text, fromDatabase)
+	name, named := strings.CutPrefix(text, fromBaseline)
+	if stored || named {
 		s, err := openStore(c, store.Existing)
 		if err != nil {
 			return side, err
 		}
 		defer s.Close()
-		found, err := s.Select(c.Context(), selection)
+		var trials []*store.Trial
+		if named {
+			trials, err = s.Baseline(c.Context(), name)
+		} else if found, failed := s.Select(c.Context(), selection); failed == nil {
+			trials = found.Trials
+		} else {
+			err = failed
+		}
 		if err != nil {
 			return side, err
 		}
-		for _, t := range found.Trials {
+		for _, t := range trials {
 			if err := add(s.Run(c.Context(), t.ID)); err != nil {
 				return side, err
 			}

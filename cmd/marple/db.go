@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,7 +30,8 @@ PGSSLMODE) count, too; Marple's tables are in a schema of their own, marple.
     marple db import marple-app-*/
     marple db query 'ranks >= 64 && parallel < 0.5'
     marple fit 'db:app/default'
-    marple compare db:3 db:7`,
+    marple compare db:3 db:7
+    marple db baseline main app/main`,
 		Args: func(c *cobra.Command, arguments []string) error {
 			if len(arguments) > 0 {
 				return usage("unknown command %q; see marple db --help", arguments[0])
@@ -39,7 +41,7 @@ PGSSLMODE) count, too; Marple's tables are in a schema of their own, marple.
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	database(c, true)
-	c.AddCommand(dbImport(), dbIngest(), dbList(), dbQuery(), dbShow(), dbExport(), dbDelete(), dbMigrate())
+	c.AddCommand(dbImport(), dbBaseline(), dbIngest(), dbList(), dbQuery(), dbShow(), dbExport(), dbDelete(), dbMigrate())
 	return c
 }
 
@@ -114,6 +116,7 @@ could not be read have an error instead, and the exit code is 1; all others are 
 	as := format(c, "text", "json")
 	application := c.Flags().String("application", "", "application that the runs are of (default: the program's name)")
 	experiment := c.Flags().String("experiment", "", "experiment that the runs belong to (default: default)")
+	baseline := c.Flags().String("baseline", "", "name for these runs, in place of what it was for: compare baseline:NAME")
 	meta := c.Flags().StringArray("meta", nil, "NAME=TEXT to keep with the runs: compiler=gcc-12")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
 		metadata := map[string]string{}
@@ -124,7 +127,7 @@ could not be read have an error instead, and the exit code is 1; all others are 
 			}
 			metadata[name] = text
 		}
-		for flag, name := range map[string]string{"--application": *application, "--experiment": *experiment} {
+		for flag, name := range map[string]string{"--application": *application, "--experiment": *experiment, "--baseline": *baseline} {
 			if name != "" {
 				if err := store.CheckName(flag, name); err != nil {
 					return usageError{Cause: err}
@@ -152,9 +155,120 @@ could not be read have an error instead, and the exit code is 1; all others are 
 		if err := i.flush(); err != nil {
 			return err
 		}
-		return i.print(*as)
+		if err := i.print(*as); err != nil || *baseline == "" { // what is incomplete is no baseline
+			return err
+		}
+		var trials []*store.Trial
+		for _, r := range i.results {
+			found, err := s.Select(c.Context(), fmt.Sprint(r.Trial))
+			if err != nil {
+				return err
+			}
+			trials = append(trials, found.Trials...)
+		}
+		return setBaseline(c, s, *baseline, trials, *as)
 	}
 	return c
+}
+
+// fromBaseline marks the trials that have a name as a side of a comparison.
+const fromBaseline = "baseline:"
+
+func dbBaseline() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "baseline [NAME SELECTION]",
+		Short: "Name the trials that others are compared with, or list these names",
+		Long: `Gives trials a name, which stands for them from then on: marple compare baseline:NAME RUN... What it stood for before stays
+in the database, under its numbers. Without arguments the names are listed.
+
+` + selectionHelp + `
+
+--format json prints {"baselines": [{"name", "application", "trials", "made"}]}; trials are numbers.`,
+		Example: `  marple db baseline main app/main
+  marple db baseline v2.1 3,5,8-10
+  marple compare --fail-above 5% baseline:main branch`,
+		Args: func(_ *cobra.Command, arguments []string) error {
+			if n := len(arguments); n != 0 && n != 2 {
+				return usage("baseline: expected a name and a selection of trials, or nothing to list the names")
+			}
+			return nil
+		},
+	}
+	as := format(c, "text", "json")
+	gone := c.Flags().String("delete", "", "remove this name; its trials stay")
+	c.RunE = withStore(func(c *cobra.Command, s *store.Store, arguments []string) error {
+		switch {
+		case *gone != "" && len(arguments) > 0:
+			return usage("--delete: expected no other arguments")
+		case *gone != "":
+			if _, err := s.Baseline(c.Context(), *gone); err != nil {
+				return err
+			}
+			if err := s.SetBaseline(c.Context(), *gone, nil); err != nil {
+				return err
+			}
+			if *as != "json" {
+				_, err := fmt.Fprintf(c.OutOrStdout(), "%s: %s removed\n", s.Place(), *gone)
+				return err
+			}
+		case len(arguments) == 2:
+			if err := store.CheckName("baseline", arguments[0]); err != nil {
+				return usageError{Cause: err}
+			}
+			found, err := s.Select(c.Context(), arguments[1])
+			if err != nil {
+				return err
+			}
+			if len(found.Trials) == 0 {
+				return fmt.Errorf("%s: no trial is selected; %s stays as it was", arguments[1], arguments[0])
+			}
+			return setBaseline(c, s, arguments[0], found.Trials, *as)
+		}
+		return printBaselines(c, s, *as)
+	})
+	return c
+}
+
+func setBaseline(c *cobra.Command, s *store.Store, name string, trials []*store.Trial, as string) error {
+	var ids []int64
+	applications := map[string]bool{}
+	for _, t := range trials {
+		ids, applications[t.Application] = append(ids, t.ID), true
+	}
+	if err := s.SetBaseline(c.Context(), name, ids); err != nil {
+		return err
+	}
+	if as == "json" {
+		return printBaselines(c, s, as)
+	}
+	_, err := fmt.Fprintf(c.OutOrStdout(), "%s: %s is %s of %s\n", s.Place(), name, words.Count(uint64(len(ids)), "trial", "trials"),
+		words.Clean(strings.Join(slices.Sorted(maps.Keys(applications)), ", ")))
+	return err
+}
+
+func printBaselines(c *cobra.Command, s *store.Store, as string) error {
+	list, err := s.Baselines(c.Context())
+	if err != nil {
+		return err
+	}
+	out := c.OutOrStdout()
+	if as == "json" {
+		return printJSON(out, map[string]any{"baselines": list})
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(out, "no baselines")
+		return nil
+	}
+	fmt.Fprintf(out, "%-20s  %-20s  %6s  %6s  %s\n", "baseline", "application", "trials", "ranks", "since")
+	for _, b := range list {
+		ranks := fmt.Sprint(b.LeastRanks)
+		if b.MostRanks != b.LeastRanks {
+			ranks += fmt.Sprintf("-%d", b.MostRanks)
+		}
+		fmt.Fprintf(out, "%-20s  %-20s  %6d  %6s  %s\n", words.Fit(words.Clean(b.Name), 20), words.Fit(words.Clean(b.Application), 20), len(b.Trials), ranks,
+			b.Made.Local().Format(minute))
+	}
+	return nil
 }
 
 // newTrial is the door for runs: whatever can be read as a run can be stored.

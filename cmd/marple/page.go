@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"marple/analysis/compare"
 	"marple/analysis/diagnosis"
 	"marple/analysis/model"
 	"marple/analysis/page"
@@ -20,6 +21,8 @@ import (
 	"marple/analysis/selection/prune"
 	"marple/analysis/series"
 	"marple/analysis/trace"
+	"marple/analysis/whatif"
+	"marple/analysis/words"
 )
 
 // pageFile is where `marple page` writes if nothing else is said.
@@ -31,13 +34,21 @@ type pageOptions struct {
 	own         string // directory of models
 	most        int    // events
 	alpha, beta float64
+	source      string // directory of source files
+	against     string // run to compare with
 }
 
 func pageCommand() *cobra.Command {
 	c := &cobra.Command{Use: "page RUN", Short: "Write the report of a run as one HTML file, to be looked at", Args: oneRun,
 		Long: `Writes a self-contained page: diagnosis and how it was concluded, efficiencies, call graph, functions, ranks,
-messages, waits, critical path, and, where they are known, a timeline (of runs measured with --trace), models
-and the choice of implementations. It asks no network for anything, and can be sent to others.`}
+messages, waits, critical path, timeline, and, where they are known, models and the choice of implementations. What ranks did
+at which time comes from a replay of their calls: as it was, with a core for each rank, and without what a finding is about;
+sliders on the findings say what a part of that would bring. Of runs measured with --trace each call is shown, too.
+--source DIR puts lines of the source beside call paths and findings, which whoever gets the page can read then.
+It asks no network for anything, and can be sent to others.`,
+		Example: `  marple page marple-app-4711
+  marple page --source src -o app.html marple-app-4711
+  marple page --against marple-app-before marple-app-after`}
 	o := pageFlags(c)
 	out := c.Flags().StringP("output", "o", "", "file to write (default: "+pageFile+" in the run directory; - is stdout)")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
@@ -74,6 +85,8 @@ func pageFlags(c *cobra.Command) *pageOptions {
 	c.Flags().StringVar(&o.own, "knowledge", "", knowledgeUsage)
 	c.Flags().StringArrayVar(&o.models, "models", nil, "model file of marple fit to show; may be repeated")
 	c.Flags().IntVar(&o.most, "events", 20_000, "most calls and regions that are shown one by one on the timeline: the longest (0: no timeline)")
+	c.Flags().StringVar(&o.source, "source", "", "directory with the program's source files: show the lines of call paths")
+	c.Flags().StringVar(&o.against, "against", "", "run to compare with: the flame graph shows the difference, too")
 	c.Flags().Float64Var(&o.alpha, "alpha", 0.1, "call graphs of components: shade what pruning with this α leaves out")
 	c.Flags().Float64Var(&o.beta, "beta", 0.1, "the same for β")
 	return o
@@ -121,10 +134,48 @@ func (o *pageOptions) describe(r *run.Run, directory string) (*page.Page, error)
 			p.Unreadable = err.Error() // all else is known
 		}
 	}
+	if err := o.replays(p, directory); err != nil {
+		return nil, err
+	}
+	if o.source != "" {
+		if p.Sources, err = page.ReadSources(r, o.source); err != nil {
+			return nil, fmt.Errorf("--source: %w", err)
+		}
+		if len(p.Sources) == 0 {
+			return nil, fmt.Errorf("--source: %s: expected the files that call paths are in; none is there", o.source)
+		}
+	}
+	if o.against != "" {
+		other, err := pipeline.Open(o.against)
+		if err != nil {
+			return nil, fmt.Errorf("--against: %w", err)
+		}
+		if err := compareWith(p, other, filepath.Base(o.against)); err != nil {
+			return nil, err
+		}
+	}
 	if p.Figures, err = o.figures(directory); err != nil {
 		return nil, err
 	}
 	return p, nil
+}
+
+// replays adds what replays of the run tell.
+func (o *pageOptions) replays(p *page.Page, directory string) (err error) {
+	if p.Run.Replay == nil && directory != "" {
+		if p.Run.Replay, err = run.ReadReplay(directory); err != nil {
+			return err
+		}
+	}
+	p.Steps = whatif.Steps(p.Run)
+	p.Replay(whatif.Variants(p.Run))
+	return nil
+}
+
+// compareWith adds how a run differs from another one.
+func compareWith(p *page.Page, other *run.Run, name string) (err error) {
+	p.Against, err = compare.Compare(compare.Side{Name: words.Fit(words.Clean(name), 30), Runs: []*run.Run{other}}, compare.Side{Name: "this run", Runs: []*run.Run{p.Run}}, 0)
+	return err
 }
 
 // timeline adds what the run's logs tell: the longest events, and an overview of all.

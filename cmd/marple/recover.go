@@ -10,13 +10,36 @@ import (
 	"marple/analysis/files"
 	"marple/analysis/pipeline"
 	"marple/analysis/report"
+	"marple/analysis/run"
+	"marple/analysis/words"
 )
 
+// absent are the ranks of which nothing is known.
+func absent(r *run.Run) (list []int) {
+	there := map[int]bool{}
+	for _, p := range r.PerRank {
+		there[p.Rank] = true
+	}
+	for rank := range min(r.Ranks, 1<<20) {
+		if !there[rank] {
+			list = append(list, rank)
+		}
+	}
+	return list
+}
+
 func recoverCommand() *cobra.Command {
-	c := &cobra.Command{Use: "recover RUN", Short: "Finish a run that did not get to its report", Args: oneRun,
+	c := &cobra.Command{Use: "recover RUN...", Short: "Finish a run that did not get to its report",
+		Args: func(_ *cobra.Command, arguments []string) error {
+			if len(arguments) == 0 {
+				return usage("recover: expected the run directory, and further ones that other hosts have of the same run")
+			}
+			return nil
+		},
 		Long: `Reads the records that ranks have left in a run directory (RUN/raw) when the program was killed, crashed, or
 could not be analysed at its end; merges them, prints the report and writes run.json, as the end of the run
-would have done. Of each rank it says how it ended. Records stay where they are, so that it can be repeated, unless
+would have done. Of each rank it says how it ended. Where hosts have no directory in common, each has its ranks' records in a
+directory of its own: give all of them; the run is written to the first. Records stay where they are, so that it can be repeated, unless
 --clear says otherwise.`}
 	as := format(c, "text", "json")
 	wait := c.Flags().Duration("wait", 0, "wait so long for ranks that still run")
@@ -36,12 +59,15 @@ would have done. Of each rank it says how it ended. Records stay where they are,
 		if err != nil {
 			return err
 		}
-		r, problems, err := pipeline.Recover(directory, *wait, library)
+		r, problems, err := pipeline.Recover(directory, *wait, library, arguments[1:]...)
 		for _, problem := range problems {
 			fmt.Fprintf(c.ErrOrStderr(), "marple: %v\n", problem)
 		}
 		if err != nil {
 			return err
+		}
+		if list := absent(r); len(list) > 0 {
+			fmt.Fprintf(c.ErrOrStderr(), "marple: no records here of %s; where hosts have directories of their own, give all of them: marple recover RUN OTHER-HOST/RUN\n", words.Ranks(list))
 		}
 		pipeline.Choose(r, os.Getenv("MARPLE_FAMILIES"), path)
 		kept := r.Write(directory, report.Full(r, path))

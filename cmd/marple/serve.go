@@ -26,9 +26,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"marple/analysis/compare"
+	"marple/analysis/model"
 	"marple/analysis/page"
+	"marple/analysis/plot"
 	"marple/analysis/report"
 	"marple/analysis/run"
+	"marple/analysis/series"
 	"marple/analysis/store"
 	"marple/analysis/words"
 )
@@ -349,8 +352,8 @@ func (l *library) find(ctx context.Context, key string) (e *entry, r *run.Run, d
 	return nil, nil, "", done, errUnknown
 }
 
-// page makes the page of one run.
-func (l *library) page(ctx context.Context, key string) ([]byte, error) {
+// page makes the page of one run; with the difference from another one, if that is named.
+func (l *library) page(ctx context.Context, key, against string) ([]byte, error) {
 	e, r, directory, done, err := l.find(ctx, key)
 	defer done()
 	if err != nil {
@@ -359,6 +362,16 @@ func (l *library) page(ctx context.Context, key string) ([]byte, error) {
 	p, err := l.options.describe(r, directory)
 	if err != nil {
 		return nil, err
+	}
+	if against != "" {
+		_, other, _, done, err := l.find(ctx, against)
+		done()
+		if err != nil {
+			return nil, err
+		}
+		if err := compareWith(p, other, "the other run"); err != nil {
+			return nil, err
+		}
 	}
 	if p.Back = "/"; e.path == "" {
 		p.Directory = fmt.Sprintf("trial %d of %s", e.ID, l.store.Place())
@@ -388,7 +401,7 @@ func (l *library) comparison(ctx context.Context, keys ...string) ([]byte, error
 		return nil, err
 	}
 	var text bytes.Buffer
-	err = page.WriteComparison(&text, "/run/"+keys[0], "/run/"+keys[1], "/", report.Comparison(c))
+	err = page.WriteComparison(&text, "/run/"+keys[0], "/run/"+keys[1], "/run/"+keys[1]+"?against="+url.QueryEscape(keys[0])+"#calls", "/", report.Comparison(c))
 	return text.Bytes(), err
 }
 
@@ -450,13 +463,69 @@ func (l *library) list(ctx context.Context, question url.Values) ([]byte, error)
 		s.Link = "/?" + again.Encode()
 		shown.Sorts = append(shown.Sorts, s)
 	}
-	shown.Found = len(all)
+	shown.Found, shown.Figures = len(all), figuresOf(all)
 	for _, e := range all[:min(len(all), mostListed)] {
 		shown.Items = append(shown.Items, e.item())
 	}
 	var text bytes.Buffer
 	err = page.WriteList(&text, shown)
 	return text.Bytes(), err
+}
+
+// Of so many runs of one application there is a picture.
+const (
+	leastTrend = 3
+	mostTrend  = 2000 // the latest
+)
+
+// figuresOf shows how runs of one application went, and how they scale, with a model of that. Of several applications it shows
+// nothing: a filter chooses one.
+func figuresOf(all []*entry) (list []page.Figure) {
+	var trials []*store.Trial
+	for _, e := range all {
+		if e.Trial == nil || e.Trial.Wall <= 0 {
+			continue
+		}
+		if len(trials) > 0 && e.Application != trials[0].Application {
+			return nil
+		}
+		trials = append(trials, e.Trial)
+	}
+	if len(trials) < leastTrend {
+		return nil
+	}
+	slices.SortStableFunc(trials, func(x, y *store.Trial) int { return x.Started.Compare(y.Started) })
+	trials = trials[max(0, len(trials)-mostTrend):]
+	s := &series.Series{Name: trials[0].Application, Response: "wall time", Unit: "s", Parameters: []string{"ranks"}}
+	trend := &plot.Plot{Title: "Wall time, run after run", X: "run, by when it was started", Y: "wall time (s)"}
+	loss := &plot.Plot{Title: "Parallel efficiency, run after run", X: "run, by when it was started", Y: "parallel efficiency (%)"}
+	ranks := map[int]bool{}
+	for i, t := range trials {
+		trend.Points = append(trend.Points, plot.Point{X: float64(i + 1), Y: t.Wall})
+		loss.Points = append(loss.Points, plot.Point{X: float64(i + 1), Y: 100 * t.Parallel})
+		s.X, s.Y = append(s.X, []float64{float64(t.Ranks)}), append(s.Y, t.Wall)
+		ranks[t.Ranks] = true
+	}
+	first, last := trials[0].Started.Local().Format(minute), trials[len(trials)-1].Started.Local().Format(minute)
+	list = append(list, page.Figure{Title: trials[0].Application + ": wall time and parallel efficiency, run after run",
+		Facts: []string{fmt.Sprintf("%d runs, from %s to %s", len(trials), first, last)}, SVG: plot.SVG([]*plot.Plot{trend, loss})})
+	if len(ranks) < leastTrend {
+		return list
+	}
+	var fitter model.Fitter
+	models := fitter.FitSeries(s, model.Options{})
+	if p := report.Plot(s, models, nil); p != nil {
+		f := page.Figure{Title: trials[0].Application + ": wall time by ranks", SVG: plot.SVG([]*plot.Plot{p})}
+		for _, m := range models {
+			if m.Expression != nil {
+				f.Facts = append(f.Facts, fmt.Sprintf("%s: SMAPE %.1f %%, %d runs at %d numbers of ranks; the band is where single runs are expected", m.Expression.Round(4), m.SMAPE, m.Samples, m.Points))
+			} else {
+				f.Facts = append(f.Facts, m.Reason)
+			}
+		}
+		list = append(list, f)
+	}
+	return list
 }
 
 func btoi(b bool) int {
@@ -532,7 +601,9 @@ func handler(l *library) http.Handler {
 		return l.jobs(r.Context(), l.access.only(r), r.URL.Query(), time.Now())
 	})
 	answer("GET /{$}", func(r *http.Request) ([]byte, error) { return l.list(r.Context(), r.URL.Query()) })
-	answer("GET /run/{key}", func(r *http.Request) ([]byte, error) { return l.page(r.Context(), r.PathValue("key")) })
+	answer("GET /run/{key}", func(r *http.Request) ([]byte, error) {
+		return l.page(r.Context(), r.PathValue("key"), r.URL.Query().Get("against"))
+	})
 	answer("GET /compare", func(r *http.Request) ([]byte, error) {
 		return l.comparison(r.Context(), r.URL.Query().Get("a"), r.URL.Query().Get("b"))
 	})

@@ -5,8 +5,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,8 +15,8 @@ import (
 	"marple/analysis/page"
 	"marple/analysis/record"
 	"marple/analysis/report"
-	"marple/analysis/run"
 	"marple/analysis/store"
+	"marple/test/harness"
 )
 
 // Whoever shows a run shows one verdict: the same findings with the same shares in the same order.
@@ -68,21 +66,17 @@ func TestOneVerdict(t *testing.T) {
 			stored, result, err := (&diagnose{}).diagnose(directory)
 			require.NoError(t, err)
 			require.Equal(t, r.Findings, stored.Findings)
-			require.Equal(t, titles(r.MayBe), titles(stored.MayBe))
+			require.Equal(t, harness.Titles(r.MayBe), harness.Titles(stored.MayBe))
 			require.Equal(t, stored.Findings, result.Findings)
-			require.Equal(t, titles(r.Findings), told(report.Diagnosis(result, r, false)))
-			require.Equal(t, titles(r.Findings), told(report.Full(stored, directory)))
-			require.Equal(t, titles(r.Findings), told(report.Text(stored, directory)))
+			require.Equal(t, harness.Titles(r.Findings), harness.Told(report.Diagnosis(result, r, false)))
+			require.Equal(t, harness.Titles(r.Findings), harness.Told(report.Full(stored, directory)))
+			require.Equal(t, harness.Titles(r.Findings), harness.Told(report.Text(stored, directory)))
 
 			p, err := (&pageOptions{}).load(directory)
 			require.NoError(t, err)
 			var html bytes.Buffer
 			require.NoError(t, page.Write(&html, *p))
-			var shown []string
-			for _, m := range regexp.MustCompile(`(?s)<article class="finding".*?</a> (.*?)</h3>`).FindAllStringSubmatch(html.String(), -1) {
-				shown = append(shown, m[1])
-			}
-			require.Equal(t, titles(r.Findings), shown)
+			require.Equal(t, harness.Titles(r.Findings), harness.Shown(html.String()))
 
 			ctx := context.Background()
 			s, err := store.Open(ctx, filepath.Join(t.TempDir(), "runs.db"), store.Create)
@@ -102,20 +96,4 @@ func TestOneVerdict(t *testing.T) {
 		})
 	}
 	require.True(t, some, "no run has more than one finding: nothing could be out of order")
-}
-
-func titles(findings []run.Finding) (titles []string) {
-	for _, f := range findings {
-		titles = append(titles, f.Title)
-	}
-	return titles
-}
-
-// told are the titles of numbered findings in a text.
-func told(text string) (titles []string) {
-	text = regexp.MustCompile(`\n   (\w[^\n]*\.\n)`).ReplaceAllString(text, " $1") // titles that go on in another line
-	for _, m := range regexp.MustCompile(`(?m)^\d+\. (.*) \([^()]* %, [^()]*\)\.$`).FindAllStringSubmatch(text, -1) {
-		titles = append(titles, strings.TrimSpace(m[1]))
-	}
-	return titles
 }

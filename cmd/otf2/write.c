@@ -11,6 +11,7 @@
  *   S R time peer comm tag bytes              a message is sent, or has been received
  *   I Q time peer comm tag bytes request      a message is begun to be sent; one that was begun to be received has come
  *   J P X time request                        such a send is complete; a receive begins; a request is cancelled
+ *   V time metric value                       what a metric has come to
  *   C time                                    a collective operation begins
  *   D time operation comm root sent received  and ends
  *
@@ -20,7 +21,8 @@
  *   n id name class parent                    machine or host; parent 4294967295 for none
  *   g id name node                            process
  *   o id name process                         thread
- *   r id name mpi                             region; mpi is 1 for MPI functions
+ *   r id name kind                            region: 0 the program's own, 1 MPI function, 2 other function
+ *   m id name unit                            metric: a sum since the location's beginning
  *   p id name locations count member...       group of ranks; locations is 1 for the list that ranks are places in
  *   c id name group                           communicator
  *
@@ -110,7 +112,7 @@ static void event(OTF2_EvtWriter *w, int kind)
     if (w == NULL)
         fail("an event before any location");
     uint64_t time = number(), a[5];
-    int more = kind == 'C' ? 0 : strchr("ELJPX", kind) ? 1 : strchr("DIQ", kind) ? 5 : 4;
+    int more = kind == 'C' ? 0 : strchr("ELJPX", kind) ? 1 : kind == 'V' ? 2 : strchr("DIQ", kind) ? 5 : 4;
     for (int i = 0; i < more; i++)
         a[i] = number();
     switch (kind) {
@@ -123,6 +125,9 @@ static void event(OTF2_EvtWriter *w, int kind)
     case 'J': check(OTF2_EvtWriter_MpiIsendComplete(w, NULL, time, a[0])); break;
     case 'P': check(OTF2_EvtWriter_MpiIrecvRequest(w, NULL, time, a[0])); break;
     case 'X': check(OTF2_EvtWriter_MpiRequestCancelled(w, NULL, time, a[0])); break;
+    case 'V':
+        check(OTF2_EvtWriter_Metric(w, NULL, time, a[0], 1, &(OTF2_Type){OTF2_TYPE_UINT64}, &(OTF2_MetricValue){.unsigned_int = a[1]}));
+        break;
     case 'C': check(OTF2_EvtWriter_MpiCollectiveBegin(w, NULL, time)); break;
     case 'D': check(OTF2_EvtWriter_MpiCollectiveEnd(w, NULL, time, a[0], a[1], a[2], a[3], a[4])); break;
     }
@@ -171,7 +176,13 @@ static void definition(OTF2_GlobalDefWriter *w, int kind)
     case 'o': check(OTF2_GlobalDefWriter_WriteLocation(w, id, name, OTF2_LOCATION_TYPE_CPU_THREAD, events_of(id), b)); break;
     case 'r':
         check(OTF2_GlobalDefWriter_WriteRegion(w, id, name, name, 0, b ? OTF2_REGION_ROLE_FUNCTION : OTF2_REGION_ROLE_CODE,
-                                               b ? OTF2_PARADIGM_MPI : OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE, 0, 0, 0));
+                                               b == 1 ? OTF2_PARADIGM_MPI : b ? OTF2_PARADIGM_COMPILER : OTF2_PARADIGM_USER,
+                                               OTF2_REGION_FLAG_NONE, 0, 0, 0));
+        break;
+    case 'm': /* of which each is a class of its own */
+        check(OTF2_GlobalDefWriter_WriteMetricMember(w, id, name, 0, OTF2_METRIC_TYPE_OTHER, OTF2_METRIC_ACCUMULATED_START, OTF2_TYPE_UINT64,
+                                                     OTF2_BASE_DECIMAL, 0, b));
+        check(OTF2_GlobalDefWriter_WriteMetricClass(w, id, 1, &(OTF2_MetricMemberRef){id}, OTF2_METRIC_SYNCHRONOUS, OTF2_RECORDER_KIND_CPU));
         break;
     case 'c': check(OTF2_GlobalDefWriter_WriteComm(w, id, name, b, OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE)); break;
     default: fail("expected an event, a definition or the dot");
@@ -216,7 +227,7 @@ int main(int argc, char **argv)
             close_events(archive, events);
             events = open_events(archive);
             break;
-        case 'E': case 'L': case 'S': case 'R': case 'C': case 'D': case 'I': case 'Q': case 'J': case 'P': case 'X': event(events, kind); break;
+        case 'E': case 'L': case 'S': case 'R': case 'C': case 'D': case 'I': case 'Q': case 'J': case 'P': case 'X': case 'V': event(events, kind); break;
         case 'd': describe(archive); break;
         default:
             if (global == NULL) {

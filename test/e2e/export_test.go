@@ -71,8 +71,11 @@ func TestExports(t *testing.T) {
 		}
 		assert.Equal(t, sent, count(got.Stdout, "MPI_SEND")+count(got.Stdout, "MPI_ISEND"))
 		assert.Equal(t, sent, count(got.Stdout, "MPI_RECV")+count(got.Stdout, "MPI_IRECV"))
-		assert.Equal(t, calls, count(got.Stdout, "ENTER"))
-		assert.Equal(t, calls, count(got.Stdout, "LEAVE"))
+		for _, record := range []string{"ENTER", "LEAVE"} {
+			assert.Len(t, regexp.MustCompile(`(?m)^`+record+` .* "MPI_`).FindAllString(got.Stdout, -1), calls, record)
+			assert.Len(t, regexp.MustCompile(`(?m)^`+record+` .* "main" `).FindAllString(got.Stdout, -1), r.Ranks, record)
+		}
+		assert.Equal(t, sent, count(got.Stdout, "METRIC"), "the bytes sent, at each message")
 		assert.Contains(t, got.Stdout, `"MPI_COMM_WORLD"`)
 
 		// Nobody is told of a trace that is not whole.

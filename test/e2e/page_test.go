@@ -113,6 +113,73 @@ func TestPage(t *testing.T) {
 	assert.Equal(t, []string{"file://" + file}, b.requests)
 }
 
+// What replays tell, in a real browser: the first picture in which findings light up their places, sliders, variants, what is selected,
+// and the call graph of that, of one rank, and of the difference from another run. No trace is needed for it.
+func TestPageReplays(t *testing.T) {
+	t.Parallel()
+	c := harness.Command{Directory: t.TempDir()}
+	for name, ailment := range map[string]string{"run": "slow-rank", "before": "healthy"} {
+		r := c.Run(t, harness.Mock.Tool("mpirun"), "-n", "8", "--virtual", harness.Artifact(t, "marple"), "exec", "--clock", "external", "--out", name, "--report", "none",
+			harness.Mock.Compile(t, "ailments"), ailment)
+		require.Zero(t, r.Code, r.Stderr)
+	}
+	r := c.Run(t, harness.Artifact(t, "marple"), "page", "--source", filepath.Join(harness.Top, "test", "apps"), "--against", "before", "run")
+	require.Zero(t, r.Code, r.Stderr)
+
+	b := openBrowser(t)
+	b.open("file://" + filepath.Join(c.Directory, "run", "report.html"))
+	text := func(selector string) string {
+		return b.do(`document.querySelector(%q).textContent`, selector).(string)
+	}
+	b.until(`document.querySelector('#picture').width > 100`)
+	assert.Regexp(t, `^The run: [\d.]+ m?s, parallel efficiency \d+ %, load balance \d+ %\.$`, text("#would"))
+	picture := func() any { return b.do(`document.querySelector('#picture').toDataURL()`) }
+	plain := picture()
+	b.do(`document.querySelector('.finding').dispatchEvent(new PointerEvent('pointerenter'))`)
+	assert.NotEqual(t, plain, picture(), "the finding lights up its place")
+	b.screenshot("lit")
+	b.do(`document.querySelector('.finding').dispatchEvent(new PointerEvent('pointerleave'))`)
+	assert.Equal(t, plain, picture())
+	slide := func(to string) {
+		b.do(`(() => { const s = document.querySelector('.slider input'); s.value = %s; s.dispatchEvent(new Event('input')) })()`, to)
+	}
+	slide("2")
+	assert.Regexp(t, `^Without 50 % of finding 1: .*saves `, text("#would"))
+	slide("4")
+	assert.Regexp(t, `^Without 100 % of finding 1: .*load balance 100 %\.$`, text("#would"))
+	assert.NotEqual(t, plain, picture(), "the run without it")
+	b.screenshot("slid")
+	slide("0")
+	assert.Equal(t, plain, picture())
+	assert.Contains(t, text(".finding .source .hot"), "MPI_Waitall", "the first of its lines")
+
+	b.do(`document.querySelector('nav a[href="#timeline"]').click()`)
+	b.until(`document.querySelector('#timeline.shown #lanes canvas') !== null`)
+	b.do(`(() => { document.querySelector('#select-ranks').value = '6-7'; document.querySelector('[data-lanes="in"]').click(); document.querySelector('#select').requestSubmit() })()`)
+	assert.Regexp(t, `^Selected: ranks 6 to 7, .* to .*s$`, text("#selection h3"))
+	assert.Regexp(t, `load balance75 %`, text("#selection table"), "2 ms and 4 ms a step")
+	assert.Positive(t, b.do(`document.querySelectorAll('#selection a').length`))
+	b.screenshot("selected")
+	b.do(`document.querySelector('#selection button').click()`)
+	b.until(`document.querySelector('#calls.shown #flame button') !== null`)
+	assert.Equal(t, "selection", b.do(`document.querySelector('#weights').value`))
+	assert.Regexp(t, `^Only ranks 6 to 7, `, text("#weights-text"))
+	weigh := func(of string) {
+		b.do(`(() => { const s = document.querySelector('#weights'); s.value = %q; s.dispatchEvent(new Event('change')) })()`, of)
+	}
+	weigh("rank")
+	assert.Regexp(t, `^Rank 0: [\d.]+ m?s\.$`, text("#weights-text"))
+	weigh("against")
+	assert.Contains(t, text("#weights-text"), "differ from before")
+	assert.Positive(t, b.do(`document.querySelectorAll('#flame .more').length`), "the slow rank's work")
+	b.screenshot("difference")
+	b.do(`document.querySelector('nav a[href="#ranks"]').click()`)
+	b.do(`(() => { const s = document.querySelector('#grid-of'); s.value = '4x2'; s.dispatchEvent(new Event('input')) })()`)
+	assert.Positive(t, b.do(`document.querySelector('#grid').width`))
+	b.screenshot("grid")
+	assert.Empty(t, b.errors)
+}
+
 // Runs in directories and in a database, in one list: filtered, sorted, shown and compared in a real browser.
 func TestServe(t *testing.T) {
 	t.Parallel()

@@ -37,6 +37,7 @@ func Sound(t testing.TB, directory string, r *run.Run) {
 
 	text, err := os.ReadFile(filepath.Join(directory, run.ReportFile))
 	require.NoError(t, err)
+	oneVerdict(t, directory, string(text), r)
 	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	assert.LessOrEqual(t, len(lines), reportLines, "%s", text)
 	for _, line := range lines {

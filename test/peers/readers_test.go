@@ -92,14 +92,28 @@ for name, experiment in ("lines", read_jsonlines_file("extrap-jsonl")), ("text",
         assert len(points) == 2, (path, metric, "must be known at each point")
         assert metric == Metric("time") or any(m.mean for m in points), (path, "visits 0")
 assert sum(line.startswith("# elapsed time of each rank") for line in open("extrap.txt")) == 2
+assert [json.loads(line).get("time_base", [""])[0][:26] for line in open("extrap-jsonl")][:3] == ["elapsed time of each rank,"] * 2 + [""]
 passed("Extra-P")
 
 import otf2
 with otf2.reader.open("otf2/traces.otf2") as trace:
-    entered, sent = 0, 0
+    entered, sent, bytes_sent, stacks = 0, 0, {}, {}
     for location, event in trace.events:
-        entered += isinstance(event, otf2.events.Enter)
+        stack = stacks.setdefault(location.group.name, [])
+        if isinstance(event, otf2.events.Enter):
+            stack.append(event.region.name)
+            if event.region.paradigm == otf2.Paradigm.MPI:
+                entered += 1
+                assert stack[0] == "main", stack
+        elif isinstance(event, otf2.events.Leave):
+            assert stack.pop() == event.region.name
+        elif isinstance(event, otf2.events.Metric):
+            assert [m.name for m in event.metric.members] == ["bytes sent"] and event.metric.members[0].unit == "bytes"
+            bytes_sent[location.group.name] = event.values[0]
         sent += isinstance(event, (otf2.events.MpiSend, otf2.events.MpiIsend))
+    assert not any(stacks.values()), stacks
+    assert bytes_sent == {f"MPI Rank {b['rank']}": b["bytes_sent"] for b in data["per_rank"]}, bytes_sent
+    assert {r.name for r in trace.definitions.regions if r.paradigm == otf2.Paradigm.COMPILER} >= {"main"}
     assert "MPI_COMM_WORLD" in [c.name for c in trace.definitions.comms]
     assert entered == calls and sent == sum(b["messages_sent"] for b in data["per_rank"]), (entered, calls, sent)
 assert "elapsed time of each rank" in subprocess.run(["otf2-print", "-I", "otf2/traces.otf2"], stdout=subprocess.PIPE, text=True, check=True).stdout

@@ -1,0 +1,190 @@
+package waitstate
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"marple/analysis/callgraph"
+	"marple/analysis/record"
+)
+
+// apart has ranks replay scenarios together, each its own calls, and gives what rank 0 would replay alone.
+func apart(t require.TestingT, ranks []*Rank, scenarios []Scenario) (p *Program, times [][]*Times) {
+	times = make([][]*Times, len(ranks))
+	for _, r := range ranks {
+		r.number()
+	}
+	require.NoError(t, together(ranks, func(r *Rank, d desk) error {
+		x, table, err := replayed(r, d, limits{program: MostItems, across: true})
+		if err != nil {
+			return err
+		}
+		if d.rank == 0 {
+			p = table.Program
+		}
+		for _, s := range scenarios {
+			then, err := x.own.under(s)
+			if err != nil {
+				return err
+			}
+			times[d.rank] = append(times[d.rank], then)
+		}
+		return nil
+	}))
+	return p, times
+}
+
+// requireSame wants ranks to find together what rank 0 finds alone, to the tick.
+func requireSame(t require.TestingT, ranks []*Rank, scenarios []Scenario) {
+	p, times := apart(t, ranks, scenarios)
+	for i, s := range scenarios {
+		want := p.Under(s)
+		for rank := range ranks {
+			got := times[rank][i]
+			require.Equal(t, want.Length, got.Length, "%v", s)
+			require.Equal(t, want.Ended[rank], got.Ended[0], "%v on rank %d", s, rank)
+			require.Equal(t, want.Entered[rank], got.Entered[0], "%v on rank %d", s, rank)
+			require.Equal(t, want.Left[rank], got.Left[0], "%v on rank %d", s, rank)
+			require.Equal(t, want.Own[rank], got.Own[0], "%v on rank %d", s, rank)
+			require.Equal(t, want.Gaps[rank], got.Gaps[0], "%v on rank %d", s, rank)
+		}
+	}
+}
+
+func randomScenario(ranks int) *rapid.Generator[Scenario] {
+	return rapid.Custom(func(t *rapid.T) (s Scenario) {
+		for range rapid.IntRange(0, 3).Draw(t, "changes") {
+			c := Change{Kind: What(rapid.IntRange(int(Scale), int(Prompt)).Draw(t, "kind"))}
+			if rapid.Bool().Draw(t, "some paths") {
+				c.Paths = map[callgraph.ID]float64{}
+				for range rapid.IntRange(1, 3).Draw(t, "paths") {
+					c.Paths[callgraph.ID(rapid.IntRange(1, 19).Draw(t, "path"))] = rapid.SampledFrom([]float64{1, 1, 0.5, 0.3}).Draw(t, "part")
+				}
+			}
+			if rapid.IntRange(0, 3).Draw(t, "some ranks") == 0 {
+				c.Ranks = slices.Compact(slices.Sorted(slices.Values(rapid.SliceOfN(rapid.Int32Range(0, int32(ranks-1)), 1, 4).Draw(t, "ranks"))))
+			}
+			c.Factor = rapid.SampledFrom([]float64{0, 0.5, 0.7, 2}).Draw(t, "factor")
+			c.Latency, c.PerByte = float64(rapid.IntRange(0, 20).Draw(t, "latency")), rapid.SampledFrom([]float64{0, 0.25}).Draw(t, "per byte")
+			c.Pattern = Pattern(rapid.IntRange(1, int(patterns)-1).Draw(t, "pattern"))
+			c.Whole = rapid.Bool().Draw(t, "whole")
+			s = append(s, c)
+		}
+		return s
+	})
+}
+
+// Whatever the program and the scenario, ranks that replay their own calls find what one finds that has all; as it was, to the tick.
+func TestRanksReplayTogether(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 9).Draw(t, "ranks")
+		comms := randomComms(t, n)
+		w := newWorld(n, comms)
+		w.crowded = newWorld(n, comms)
+		w.random(t, rapid.IntRange(1, 40).Draw(t, "steps"))
+		if rapid.Bool().Draw(t, "crowded") {
+			w = w.crowded
+		}
+		for _, r := range w.ranks {
+			for _, list := range [][]Message{r.Sends, r.Receives} {
+				for i := range list {
+					list[i].Bytes = uint64(10 * list[i].Tag)
+				}
+			}
+			for i := range r.Collectives {
+				r.Collectives[i].Bytes = uint64(rapid.IntRange(0, 40).Draw(t, "bytes"))
+			}
+		}
+		defer func(n int) { mostShared = n }(mostShared)
+		mostShared = rapid.SampledFrom([]int{4, 1 << 22}).Draw(t, "most shared")
+		requireSame(t, w.own(), append([]Scenario{nil}, rapid.SliceOfN(randomScenario(n), 1, 4).Draw(t, "scenarios")...))
+	})
+}
+
+// Where ranks wait in circles, because clocks or the matching are wrong, the same one goes on.
+func TestRanksThatWaitInCircles(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 7).Draw(t, "ranks")
+		w := newWorld(n, randomComms(t, n))
+		w.random(t, rapid.IntRange(1, 10).Draw(t, "steps"))
+		ranks := w.own()
+		for range rapid.IntRange(1, 5).Draw(t, "circles") { // what a rank sends is received after the next message
+			a := rapid.IntRange(0, n-1).Draw(t, "a")
+			b := (a + rapid.IntRange(1, n-1).Draw(t, "b")) % n
+			at := rapid.Int64Range(1, 20).Draw(t, "later")
+			for _, pair := range [][2]int{{a, b}, {b, a}} {
+				r, to := ranks[pair[0]], int32(pair[1])
+				for i := range 2 {
+					r.End += at
+					r.Calls = append(r.Calls, Call{Start: r.End, End: r.End + 2*at, Path: 10, Gap: 1})
+					r.End += 2 * at
+					r.Main++
+					m := Message{Comm: 7, Peer: to, Tag: 5, At: uint32(r.Main - 1), Done: uint32(r.Main - 1), Synchronous: true}
+					if i == 0 {
+						r.Sends = append(r.Sends, m)
+					} else {
+						r.Receives = append(r.Receives, m)
+					}
+				}
+			}
+		}
+		requireSame(t, ranks, []Scenario{nil, IdealNetwork(), CoreForEach(), rapid.Map(randomScenario(n), func(s Scenario) Scenario { return s }).Draw(t, "scenario")})
+	})
+}
+
+// Who has no room for other ranks' Program finds the same tables.
+func TestTablesOfRanksTogether(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 9).Draw(t, "ranks")
+		comms := randomComms(t, n)
+		w := newWorld(n, comms)
+		w.crowded = newWorld(n, comms)
+		w.latency, w.crowded.latency = 0, 0
+		w.work, w.crowded.work = 2, 2
+		w.random(t, rapid.IntRange(1, 40).Draw(t, "steps"))
+		ranks := w.crowded.own()
+		for _, r := range ranks {
+			r.number()
+		}
+		find := func(across bool) (all Table) {
+			copies := make([]*Rank, n)
+			for i, r := range ranks {
+				one := *r
+				one.Sends, one.Receives, one.Calls = slices.Clone(r.Sends), slices.Clone(r.Receives), slices.Clone(r.Calls)
+				copies[i] = &one
+			}
+			require.NoError(t, together(copies, func(r *Rank, d desk) error {
+				table, err := find(r, d, limits{program: MostItems, across: across})
+				if d.rank == 0 {
+					all = table
+				}
+				return err
+			}))
+			return all
+		}
+		alone, together := find(false), find(true)
+		require.Equal(t, alone, together)
+	})
+}
+
+// Operations that another thread has entered on one of the ranks keep nobody waiting.
+func TestOperationOfAnotherThread(t *testing.T) {
+	w := newWorld(3, []Comm{{ID: 7, Members: []record.Run{{Stride: 1, Count: 3}}, Size: 3}})
+	w.compute(0, 10, 4)
+	w.collective(0, AllToAll, 0)
+	w.compute(1, 20, 4)
+	w.finish()
+	r := w.ranks[2]
+	r.Calls = append(r.Calls[1:], r.Calls[0])
+	r.Main = 1
+	r.Calls[1].Thread = 1
+	for i := range r.Collectives {
+		r.Collectives[i].At, r.Collectives[i].Done = 1-r.Collectives[i].At, 1-r.Collectives[i].Done
+	}
+	_, times := apart(t, w.ranks, []Scenario{IdealNetwork()})
+	assert.EqualValues(t, 10+20, times[0][0].Length)
+}
