@@ -132,10 +132,8 @@ func (f *Fitter) across(parts []*labelled, known map[string]map[string]float64, 
 	switch {
 	case same >= 0 && laws[same].score <= best.score+nearly && laws[same].error <= 2*noise+1e-9:
 		best, laws = laws[same], laws[same:same+1]
-	case best.constant() || same >= 0 && beside(best) > beside(laws[same])/4:
+	case best.constant() || same >= 0 && beside(best) > beside(laws[same])/4 || best.error > 0.5:
 		return nil, fmt.Sprintf("no property of the machines explains their differences: when one is left out, its times are missed by %.0f %%", 100*best.error)
-	case best.error > 0.5:
-		return nil, fmt.Sprintf("when one is left out, its times are missed by %.0f %%", 100*best.error)
 	}
 	m, err := best.model(names, sites, o)
 	if err != nil {

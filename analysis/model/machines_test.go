@@ -29,14 +29,15 @@ func imagined(r *rand.Rand, n int) map[string]map[string]float64 {
 	return list
 }
 
-// measured samples a truth on machines, with noise.
-func measured(r *rand.Rand, on map[string]map[string]float64, noise float64, truth func(n float64, p map[string]float64) float64) *series.Series {
+// measured samples a truth on machines, with noise of each sample, and of each machine as a whole.
+func measured(r *rand.Rand, on map[string]map[string]float64, noise, apart float64, truth func(n float64, p map[string]float64) float64) *series.Series {
 	s := &series.Series{Name: "kernel", Response: "time", Unit: "s", Parameters: []string{"n"}, Labels: map[string][]string{}}
 	for _, name := range slices.Sorted(maps.Keys(on)) {
+		factor := 1 + apart*r.NormFloat64()
 		for _, n := range []float64{1e4, 2e4, 4e4, 8e4, 1.6e5, 3.2e5} {
 			for range 3 {
 				s.X = append(s.X, []float64{n})
-				s.Y = append(s.Y, truth(n, on[name])*(1+noise*r.NormFloat64()))
+				s.Y = append(s.Y, factor*truth(n, on[name])*(1+noise*r.NormFloat64()))
 				s.Labels[series.Machine] = append(s.Labels[series.Machine], name)
 			}
 		}
@@ -60,51 +61,63 @@ var truths = map[string]func(n float64, p map[string]float64) float64{
 }
 
 // A machine that was never measured is foretold: of all that are left out in turn, half are missed by no more than 15 %, and nearly
-// all lie in the range that is told.
+// all lie in the range that is told. So it is where machines differ by what no property tells, too.
 func TestAMachineIsForetoldThatWasLeftOut(t *testing.T) {
-	var misses []float64
-	told, within, refused := 0, 0, 0
-	for _, name := range slices.Sorted(maps.Keys(truths)) {
-		truth := truths[name]
-		for seed := range uint64(1) {
-			r := rand.New(rand.NewPCG(seed, 11))
-			all := imagined(r, 8)
-			for _, left := range slices.Sorted(maps.Keys(all)) {
-				others := maps.Clone(all)
-				delete(others, left)
-				var fitter model.Fitter
-				models := fitter.FitSeries(measured(r, others, 0.05, truth), model.Options{})
-				if len(models) != 1 || models[0].Machines == nil {
-					refused++
-					continue
-				}
-				p, err := models[0].Predictor(all[left])
-				if err != nil {
-					refused++
-					continue
-				}
-				for _, n := range []float64{2e4, 3e5} {
-					want := truth(n, all[left])
-					got, err := p.At([]float64{n})
-					if err != nil {
-						refused++
-						continue
-					}
-					told++
-					misses = append(misses, math.Abs(got.Mean/want-1))
-					if got.MeanInterval[0] <= want && want <= got.MeanInterval[1] {
-						within++
-					}
-				}
+	for _, c := range []struct {
+		name         string
+		noise, apart float64
+	}{{"samples differ", 0.05, 0}, {"machines differ", 0, 0.05}, {"both differ", 0.05, 0.05}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			misses := []float64{}
+			within, refused := 0, 0
+			for _, name := range slices.Sorted(maps.Keys(truths)) {
+				told, in, no := leaveOut(rand.New(rand.NewPCG(0, 11)), c.noise, c.apart, truths[name])
+				misses, within, refused = append(misses, told...), within+in, refused+no
+			}
+			slices.Sort(misses)
+			require.NotEmpty(t, misses)
+			t.Logf("%d told, %d refused; median miss %.1f %%, nine in ten below %.1f %%; %d within the range", len(misses), refused,
+				100*misses[len(misses)/2], 100*misses[len(misses)*9/10], within)
+			assert.LessOrEqual(t, misses[len(misses)/2], 0.15)
+			assert.Greater(t, len(misses), 4*refused)
+			assert.Greater(t, within, len(misses)*9/10)
+		})
+	}
+}
+
+// leaveOut leaves out each of eight machines: by how much it is missed by the model of the others, how often it is in the
+// range that is told, and how often nothing is told.
+func leaveOut(r *rand.Rand, noise, apart float64, truth func(n float64, p map[string]float64) float64) (misses []float64, within, refused int) {
+	all := imagined(r, 8)
+	for _, left := range slices.Sorted(maps.Keys(all)) {
+		others := maps.Clone(all)
+		delete(others, left)
+		var fitter model.Fitter
+		models := fitter.FitSeries(measured(r, others, noise, apart, truth), model.Options{})
+		if len(models) != 1 || models[0].Machines == nil {
+			refused += 2
+			continue
+		}
+		p, err := models[0].Predictor(all[left])
+		if err != nil {
+			refused += 2
+			continue
+		}
+		for _, n := range []float64{2e4, 3e5} {
+			want := truth(n, all[left])
+			got, err := p.At([]float64{n})
+			if err != nil {
+				refused++
+				continue
+			}
+			misses = append(misses, math.Abs(got.Mean/want-1))
+			if got.MeanInterval[0] <= want && want <= got.MeanInterval[1] {
+				within++
 			}
 		}
 	}
-	slices.Sort(misses)
-	t.Logf("%d told, %d refused; median miss %.1f %%, nine in ten below %.1f %%; %d within the range", told, refused, 100*misses[len(misses)/2],
-		100*misses[len(misses)*9/10], within)
-	assert.LessOrEqual(t, misses[len(misses)/2], 0.15)
-	assert.Greater(t, told, 4*refused)
-	assert.Greater(t, within, told*9/10)
+	return misses, within, refused
 }
 
 func TestMachinesOfWhichNothingFollows(t *testing.T) {
@@ -114,7 +127,7 @@ func TestMachinesOfWhichNothingFollows(t *testing.T) {
 
 	t.Run("no property explains them", func(t *testing.T) {
 		random := map[float64]float64{}
-		list := fitter.FitSeries(measured(r, all, 0.02, func(n float64, p map[string]float64) float64 {
+		list := fitter.FitSeries(measured(r, all, 0.02, 0, func(n float64, p map[string]float64) float64 {
 			if random[p["clock"]] == 0 {
 				random[p["clock"]] = math.Pow(30, r.Float64())
 			}
@@ -129,17 +142,17 @@ func TestMachinesOfWhichNothingFollows(t *testing.T) {
 	})
 	t.Run("two machines", func(t *testing.T) {
 		two := map[string]map[string]float64{"m0": all["m0"], "m1": all["m1"]}
-		list := fitter.FitSeries(measured(r, two, 0.02, truths["cycles"]), model.Options{})
+		list := fitter.FitSeries(measured(r, two, 0.02, 0, truths["cycles"]), model.Options{})
 		require.Len(t, list, 2)
 		assert.Contains(t, list[0].Notes[0], "with 2 machines it cannot be told")
 	})
 	t.Run("machines that are alike", func(t *testing.T) {
-		list := fitter.FitSeries(measured(r, all, 0.02, func(n float64, _ map[string]float64) float64 { return 1e-6 * n }), model.Options{})
+		list := fitter.FitSeries(measured(r, all, 0.02, 0, func(n float64, _ map[string]float64) float64 { return 1e-6 * n }), model.Options{})
 		require.Len(t, list, 1)
 		assert.Empty(t, list[0].Machine)
 	})
 	t.Run("far outside, or not measured there", func(t *testing.T) {
-		list := fitter.FitSeries(measured(r, all, 0.02, truths["cycles"]), model.Options{})
+		list := fitter.FitSeries(measured(r, all, 0.02, 0, truths["cycles"]), model.Options{})
 		require.Len(t, list, 1)
 		require.Contains(t, list[0].Machines.Range, "clock")
 		other := maps.Clone(all["m0"])
@@ -157,7 +170,7 @@ func TestMachinesOfWhichNothingFollows(t *testing.T) {
 			q["bandwidth_memory"] = 5 * q["clock"]
 			together[name] = q
 		}
-		list := fitter.FitSeries(measured(r, together, 0.02, truths["cycles"]), model.Options{})
+		list := fitter.FitSeries(measured(r, together, 0.02, 0, truths["cycles"]), model.Options{})
 		require.Len(t, list, 1)
 		require.NotEmpty(t, list[0].Machines.Rivals)
 		other := maps.Clone(together["m0"])
