@@ -20,7 +20,10 @@ func JSONError(data []byte, offset int64, err error) error {
 		offset = syntax.Offset
 	case errors.As(err, &kind):
 		offset = kind.Offset
-		err = fmt.Errorf("%s: expected %s, found %s", kind.Field, expected(kind.Type), kind.Value)
+		err = fmt.Errorf("expected %s, found %s", expected(kind.Type), kind.Value)
+		if kind.Field != "" {
+			err = fmt.Errorf("%s: %w", kind.Field, err)
+		}
 	case unknown:
 		offset, err = int64(bytes.Index(data, []byte(field)))+1, fmt.Errorf("unknown key %s", field)
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):

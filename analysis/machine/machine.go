@@ -9,6 +9,7 @@ package machine
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -75,15 +76,19 @@ func Read(path string) (*Machine, error) {
 		Schema *int `json:"schema"`
 	}
 	if json.Unmarshal(data, &head) == nil {
+		line, column := find(data, "schema", 0)
 		switch {
 		case head.Schema == nil:
-			return nil, fmt.Errorf("%s: no machine: it has no schema number; marple doctor --machine writes one", path)
+			return nil, fmt.Errorf("%s:%d:%d: no machine: it has no schema number; marple doctor --machine writes one", path, line, column)
 		case *head.Schema != Schema:
-			return nil, fmt.Errorf("%s: %w", path, &files.Unfit{What: "a machine", Version: *head.Schema, Reads: Schema})
+			return nil, fmt.Errorf("%s:%d:%d: %w", path, line, column, &files.Unfit{What: "a machine", Version: *head.Schema, Reads: Schema})
 		}
 	}
 	if err := d.Decode(m); err != nil {
 		return nil, fmt.Errorf("%s:%w", path, files.JSONError(data, d.InputOffset(), err))
+	}
+	if end := d.InputOffset(); len(bytes.TrimSpace(data[end:])) > 0 {
+		return nil, fmt.Errorf("%s:%w", path, files.JSONError(data, end, errors.New("expected nothing behind the machine")))
 	}
 	if key, n, err := m.wrong(); err != nil {
 		line, column := find(data, key, n)

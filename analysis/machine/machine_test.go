@@ -60,8 +60,11 @@ func TestMistakesAreToldWithTheirPlace(t *testing.T) {
 		{"no name", `"node"`, `""`, "machine.json:3:2: name: \"\": expected a name"},
 		{"an unknown key", `"cores"`, `"coers"`, `machine.json:6:2: unknown key "coers"`},
 		{"cut off", ` "cores": 2,`, "", ""},
-		{"another version", `"schema": 1`, `"schema": 2`, "a machine of version 2; this Marple reads version 1"},
-		{"no version", `"schema": 1,`, "", "it has no schema number"},
+		{"another version", `"schema": 1`, `"schema": 2`, "machine.json:2:2: a machine of version 2; this Marple reads version 1"},
+		{"no version", `"schema": 1,`, "", "machine.json:1:1: no machine: it has no schema number"},
+		{"a list", good, "[]", "machine.json:1:1: expected an object, found array"},
+		{"too much", "2,\n \"clock", "1e30,\n \"clock", "machine.json:6:14: cores: expected a number, found number 1e30"},
+		{"more behind it", "\"MPI\"}\n}", "\"MPI\"}\n} {}", "machine.json:14:1: expected nothing behind the machine"},
 		{"half of it", good[100:], "", "machine.json:6:11: the text ends too early"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

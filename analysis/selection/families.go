@@ -22,6 +22,7 @@ type Plan struct {
 	Unit         float64 // of all times in the file and in a JSON call graph, in seconds
 	Sizes        Sizes
 	machine      map[string]float64
+	home         *machine.Machine // that machine: names a file of; nil: none
 	Families     []*Family
 	interactions []*interaction
 	translations []*translation
@@ -246,7 +247,7 @@ func (f file) machine(n ast.Node, p *Plan) error {
 	if err != nil {
 		return f.fail(at(n), "machine: %v", err)
 	}
-	p.machine = m.Properties()
+	p.home, p.machine = m, m.Properties()
 	return nil
 }
 

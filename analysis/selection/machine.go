@@ -1,6 +1,7 @@
 package selection
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,6 +27,9 @@ func (p *Plan) on(measured, wanted *machine.Machine) error {
 		}
 	}
 	if wanted != nil {
+		if p.home != nil { // what only that one has been measured for says nothing here
+			clear(p.machine)
+		}
 		maps.Copy(p.machine, wanted.Properties())
 	}
 	for _, f := range p.fitted {
@@ -35,6 +39,9 @@ func (p *Plan) on(measured, wanted *machine.Machine) error {
 	}
 	return nil
 }
+
+// measured is the machine that the call graph is of, as far as is known.
+func (q *Question) measured() *machine.Machine { return cmp.Or(q.Graph.Machine, q.Plan.home) }
 
 // elsewhere tells whether a machine is not the one that was measured, as far as is known.
 func elsewhere(measured, m *machine.Machine) bool { return measured == nil || measured.Name != m.Name }

@@ -92,7 +92,7 @@ func Select(ctx context.Context, q Question) (*Answer, error) {
 }
 
 func newSelector(ctx context.Context, q *Question) (*selector, error) {
-	if err := q.Plan.on(q.Graph.Machine, q.Machine); err != nil {
+	if err := q.Plan.on(q.measured(), q.Machine); err != nil {
 		return nil, err
 	}
 	core := prune.Judge(q.Graph.Root).Keep(q.Rule)
@@ -223,7 +223,7 @@ func (s *selector) describe() {
 		s.a.Choices = append(s.a.Choices, choice)
 	}
 	s.space()
-	if m := s.q.Machine; m != nil && elsewhere(s.q.Graph.Machine, m) {
+	if m := s.q.Machine; m != nil && elsewhere(s.q.measured(), m) {
 		s.a.Notes = append(s.a.Notes, fmt.Sprintf("predicted for the machine %s; %s of it have no model, and count as on the machine that was measured",
 			m.Name, words.Duration(s.a.Fixed+s.a.Pruned)))
 	}

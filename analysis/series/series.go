@@ -42,7 +42,7 @@ func (s *Series) On(known map[string]map[string]float64) error {
 	s.Machines = map[string]map[string]float64{}
 	for _, name := range s.Labels[Machine] {
 		if s.Machines[name] = known[name]; known[name] == nil {
-			return fmt.Errorf("%s: nothing is known of the machine %q; there are %s", s.Name, name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			return fmt.Errorf("nothing is known of the machine %q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		}
 	}
 	return nil
