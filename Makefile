@@ -26,7 +26,7 @@ PMPI_C  := $(wildcard pmpi/*.c)
 GEN_C   := $(GEN)/functions.gen.c $(GEN)/wrappers.gen.c $(GEN)/fortran.gen.c
 OBJECTS := $(SHIM_C:%.c=$(BUILD)/obj/%.o) $(PMPI_C:%.c=$(BUILD)/obj/%.o) $(GEN_C:$(GEN)/%.c=$(BUILD)/obj/gen/%.o)
 HEADERS := $(wildcard cshim/*.h cshim/adapters/*.h cshim/include/*.h pmpi/*.h) $(GEN)/settings.gen.h $(GEN)/functions.gen.h
-SHIM_FLAGS = -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -ftls-model=initial-exec $(WARN) $(CFLAGS) -I$(GEN) -Icshim -Ipmpi
+SHIM_FLAGS = -std=gnu11 -D_GNU_SOURCE -fPIC -fasynchronous-unwind-tables -fvisibility=hidden -ftls-model=initial-exec $(WARN) $(CFLAGS) -I$(GEN) -Icshim -Ipmpi
 
 # With what is embedded: knowledge, schemas, the page.
 GO_SOURCES := $(shell find analysis bridge cmd -type f -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum

@@ -34,6 +34,7 @@
 _Static_assert(MRL_CORE_THREADS == MRL_THREADS_MAX, "core.h repeats it for Go");
 
 #define HEADROOM_NEEDED (2ull << 30) /* the runtime reserves 1.5 GB of addresses ... */
+#define DATA_NEEDED (256ull << 20) /* ... and takes 130 MB of memory that is counted as data ... */
 #define HEADROOM_TO_MERGE (128ull << 20) /* ... and kills the process when its heap cannot grow */
 #define THREADS_NEEDED 6
 #define STACK_NEEDED (128u << 10)
@@ -234,18 +235,24 @@ static bool threads_can_be_made(void)
     return made == THREADS_NEEDED;
 }
 
-static bool addresses_left(uint64_t needed)
+/* Whether a limit of the process, of addresses or of data (private memory that can be written to), allows so much more. */
+static bool left(int resource, uint64_t needed)
 {
     struct rlimit limit;
-    unsigned long long pages = 0;
-    if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+    unsigned long long addresses = 0, data = 0;
+    if (getrlimit(resource, &limit) || limit.rlim_cur == RLIM_INFINITY)
         return true;
     FILE *file = fopen("/proc/self/statm", "re");
     if (!file)
         return false;
-    int read = fscanf(file, "%llu", &pages);
+    int read = fscanf(file, "%llu %*u %*u %*u %*u %llu", &addresses, &data);
     fclose(file);
-    return read == 1 && limit.rlim_cur > pages * 4096 + needed;
+    return read == 2 && limit.rlim_cur > (resource == RLIMIT_DATA ? data : addresses) * 4096 + needed;
+}
+
+static bool left_to_merge(void)
+{
+    return left(RLIMIT_AS, HEADROOM_TO_MERGE) && left(RLIMIT_DATA, HEADROOM_TO_MERGE);
 }
 
 /* The core lies beside this library unless a setting says otherwise. */
@@ -299,8 +306,10 @@ static bool possible(char *path, size_t path_size, char *why, size_t size)
         snprintf(why, size, "its place is unknown");
     else if (access(path, R_OK))
         snprintf(why, size, "%s: %s", path, strerror(errno));
-    else if (!addresses_left(HEADROOM_NEEDED))
+    else if (!left(RLIMIT_AS, HEADROOM_NEEDED))
         snprintf(why, size, "the address space limit (ulimit -v) leaves less than 2 GB");
+    else if (!left(RLIMIT_DATA, DATA_NEEDED))
+        snprintf(why, size, "the limit of data (ulimit -d) leaves less than 256 MB");
     else if (!threads_can_be_made())
         snprintf(why, size, "no threads can be started (ulimit -u)");
     else
@@ -365,10 +374,11 @@ const char *mrl_core_why(void)
 /* The same as mrl_core_ready, for what takes memory. */
 bool mrl_core_ready_to_merge(void)
 {
-    bool left = mrl_core_ready() && addresses_left(HEADROOM_TO_MERGE);
-    if (!left && !mrl.confined && !*core.why)
-        snprintf(core.why, sizeof core.why, "too little address space is left (ulimit -v)");
-    return left;
+    bool ready = mrl_core_ready() && left_to_merge();
+    if (!ready && !mrl.confined && !*core.why)
+        snprintf(core.why, sizeof core.why, "too little %s is left (ulimit -%c)", left(RLIMIT_AS, HEADROOM_TO_MERGE) ? "data" : "address space",
+                 left(RLIMIT_AS, HEADROOM_TO_MERGE) ? 'd' : 'v');
+    return ready;
 }
 
 /*
@@ -453,7 +463,7 @@ static __attribute__((noinline)) bool consume(struct mrl_thread *t)
 /* False: the core did not take it. */
 bool mrl_core_consume(struct mrl_thread *t)
 {
-    return getpid() == mrl.pid && mrl_core_stack_suffices() && mrl_core_ready() && addresses_left(HEADROOM_TO_MERGE) && consume(t);
+    return getpid() == mrl.pid && mrl_core_stack_suffices() && mrl_core_ready() && left_to_merge() && consume(t);
 }
 
 static void consume_rest(void *thread)

@@ -9,6 +9,7 @@
  * its records. Events that do not fit the machine's registers at once take turns, and are scaled.
  */
 #include "counter.h"
+#include "shield.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -268,6 +269,7 @@ static void read_counters(const struct mrl_counting *c, uint64_t out[MRL_COUNTER
 {
     long long values[MRL_COUNTERS][MRL_COUNTERS];
     bool read[MRL_COUNTERS];
+    int cancel = mrl_defer();
     for (uint32_t s = 0; s < c->set_count; s++)
         read[s] = papi.read(c->sets[s].id, values[s]) == PAPI_OK;
     for (uint32_t k = 0; k < mrl.counters; k++) {
@@ -288,6 +290,7 @@ static void read_counters(const struct mrl_counting *c, uint64_t out[MRL_COUNTER
             break;
         }
     }
+    mrl_undefer(cancel);
 }
 
 static void subtract(uint64_t out[MRL_COUNTERS], const uint64_t *to, const uint64_t *from)

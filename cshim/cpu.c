@@ -6,6 +6,7 @@
  * that ends now.
  */
 #include "sample.h"
+#include "shield.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,10 +62,11 @@ uint64_t mrl_cpu_others(void)
 static bool run_delay(uint64_t *ns)
 {
     char text[128];
-    int saved = errno, fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    int saved = errno, cancel = mrl_defer(), fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
     if (fd >= 0)
         close(fd);
+    mrl_undefer(cancel);
     errno = saved;
     if (n <= 0)
         return false;

@@ -1,4 +1,5 @@
 #include "sample.h"
+#include "shield.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -369,8 +370,11 @@ static void on_signal(int number, siginfo_t *info, void *context)
     (void)number;
     int error = errno, at = info->si_value.sival_int;
     struct mrl_sampling *s = info->si_code == SI_TIMER && at >= 0 && at < (int)THREADS ? sampling.threads[at] : NULL;
-    if (s && mrl.sampling && s->tid == (int)syscall(SYS_gettid))
+    if (s && mrl.sampling && s->tid == (int)syscall(SYS_gettid)) {
+        int cancel = mrl_defer();
         sample(s, 1 + (uint32_t)info->si_overrun, context);
+        mrl_undefer(cancel);
+    }
     errno = error;
 }
 

@@ -4,6 +4,18 @@
 #include <stddef.h>
 #include <time.h>
 
+int mrl_defer(void)
+{
+    int cancel = PTHREAD_CANCEL_ENABLE;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    return cancel;
+}
+
+void mrl_undefer(int cancel)
+{
+    pthread_setcancelstate(cancel, NULL);
+}
+
 void mrl_shield(struct mrl_shield *s)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}; /* blocked, they kill */
@@ -11,7 +23,7 @@ void mrl_shield(struct mrl_shield *s)
     sigfillset(&all);
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         sigdelset(&all, faults[i]);
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &s->cancel);
+    s->cancel = mrl_defer();
     pthread_sigmask(SIG_SETMASK, &all, &s->mask);
     sigpending(&s->pending);
 }
@@ -27,5 +39,5 @@ void mrl_unshield(const struct mrl_shield *s)
     while (sigtimedwait(&ours, NULL, &(struct timespec){0, 0}) > 0)
         ;
     pthread_sigmask(SIG_SETMASK, &s->mask, NULL);
-    pthread_setcancelstate(s->cancel, NULL);
+    mrl_undefer(s->cancel);
 }

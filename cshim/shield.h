@@ -18,4 +18,8 @@ struct mrl_shield {
 void mrl_shield(struct mrl_shield *s);
 void mrl_unshield(const struct mrl_shield *s);
 
+/* Around one that may take place at each event, or in a handler: only the thread's cancellation waits. */
+int mrl_defer(void);
+void mrl_undefer(int cancel);
+
 #endif

@@ -70,20 +70,14 @@ bool mrl_threads_begin(void)
     return first;
 }
 
-MRL_COLD struct mrl_thread *mrl_attach(void)
+static struct mrl_thread *attach(void)
 {
-    static _Thread_local bool refused; /* at each call again would take time, and be counted */
-    if (!mrl.started || mrl.stopped || refused)
-        return NULL;
     struct mrl_thread *t = mrl.confined ? NULL : inherit();
     if (mrl.confined)
         atomic_fetch_add(&mrl.header->threads_lost, 1);
-    if (!t && (mrl.confined || !(t = create()))) {
-        refused = true;
+    if (!t && (mrl.confined || !(t = create())))
         return NULL;
-    }
     if (!mrl_paths_begin(t)) {
-        refused = true;
         atomic_fetch_add(&mrl.header->threads_lost, 1);
         atomic_store(&t->owned, 0);
         return NULL;
@@ -111,6 +105,23 @@ MRL_COLD struct mrl_thread *mrl_attach(void)
     pthread_setspecific(ending, t);
     if (mrl.sampling)
         mrl_samples_thread_begin(t);
+    return t;
+}
+
+/* Opening a file is a point of cancellation, which MPI's calls need not be. */
+MRL_COLD struct mrl_thread *mrl_attach(void)
+{
+    static _Thread_local bool refused; /* at each call again would take time, and be counted */
+    struct mrl_shield shield;
+    if (!mrl.started || mrl.stopped || refused)
+        return NULL;
+    bool open = !mrl.confined; /* or even these calls may be forbidden */
+    if (open)
+        mrl_shield(&shield);
+    struct mrl_thread *t = attach();
+    if (open)
+        mrl_unshield(&shield);
+    refused = !t;
     return t;
 }
 

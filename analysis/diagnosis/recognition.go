@@ -29,6 +29,10 @@ type Sign struct {
 // Recognized is the confidence from which on a program is said to embody a model.
 const Recognized = 0.6
 
+// byName is the most that a look counts for which goes by names: what somebody has called it proves little. A design that
+// messages show as well is surer.
+const byName = 0.8
+
 // Recognize says which models a run looks like, the likeliest first, and of equal ones what says more than general
 // knowledge does. Of a model that has several looks the best one counts. What is not measured is no sign.
 func Recognize(r *run.Run, pieces ...*knowledge.Knowledge) ([]Likeness, error) {
@@ -168,6 +172,10 @@ func (e *evaluator) likeness(look *knowledge.Look) Likeness {
 		x = min(1, max(0, x))
 		l.Signs = append(l.Signs, Sign{e.text(s.Says, nil, knowledge.Unit{}), x})
 		l.Confidence = min(l.Confidence, x)
+	}
+	if l.told && l.Confidence > byName {
+		l.Signs = append(l.Signs, Sign{"only names say so", byName})
+		l.Confidence = byName
 	}
 	return l
 }

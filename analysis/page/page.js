@@ -316,7 +316,7 @@
     down.insertBefore(el('span', {}, 'from ↓'), down.lastChild);
     const scale = el('span', { class: 'scale' });
     scale.style.background = 'linear-gradient(to right, rgb(' + mix(0) + '), rgb(' + mix(1) + '))';
-    $('matrix').replaceChildren(el('p', { class: 'legend' }, el('span', {}, amount(least) + ' ', scale, ' ' + amount(top) + (top > 2 * least ? ', logarithmic' : ''))),
+    $('matrix').replaceChildren(el('p', { class: 'legend' }, el('span', {}, ...(least < top ? [amount(least) + ' '] : []), scale, ' ' + amount(top) + (top > 2 * least ? ', logarithmic' : ''))),
       el('div', { class: 'matrix' }, across, down, canvas));
   }
   function drawPairs() {

@@ -97,6 +97,22 @@ func TestSources(t *testing.T) {
 	sources, err := ReadSources(r, directory)
 	require.NoError(t, err)
 	assert.Equal(t, Source{File: "step.c", First: 2, From: 5, To: 5, Lines: []string{"2", "3", "4", "    MPI_Send(…);", "6", "7", "8"}}, sources[n.ID])
+	require.NoError(t, os.WriteFile(filepath.Join(directory, "src/step.c"), []byte("\t\tfor (;;) {\r\n\n\t\t\tMPI_Send(…);  \n\t\t}\n  "), 0o666))
+	n.Line = 3
+	sources, err = ReadSources(r, directory)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"for (;;) {", "", "    MPI_Send(…);", "}", ""}, sources[n.ID].Lines, "without what all lines are indented by")
+	// Between a call of another function and one of the gap's own the lines are not one piece.
+	inner := &run.Node{ID: "inner", Kind: "frame", Children: []*run.Node{{ID: "a", Kind: "mpi", File: "src/step.c", Line: 1}}}
+	gap, end := &run.Node{ID: "gap", Kind: "gap", From: "a", To: "b"}, &run.Node{ID: "b", Kind: "mpi", File: "src/step.c", Line: 4}
+	r.CallGraph = append(r.CallGraph, &run.Node{ID: "outer", Kind: "frame", Children: []*run.Node{inner, gap, end}})
+	sources, err = ReadSources(r, directory)
+	require.NoError(t, err)
+	assert.Equal(t, [2]int{4, 4}, [2]int{sources["gap"].From, sources["gap"].To})
+	inner.Children, r.CallGraph[len(r.CallGraph)-1].Children = nil, []*run.Node{inner.Children[0], gap, end}
+	sources, err = ReadSources(r, directory)
+	require.NoError(t, err)
+	assert.Equal(t, [2]int{1, 4}, [2]int{sources["gap"].From, sources["gap"].To})
 	n.Line = 500
 	sources, err = ReadSources(r, directory)
 	require.NoError(t, err)

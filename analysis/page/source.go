@@ -74,9 +74,13 @@ func ReadSources(r *run.Run, directory string) (map[string]Source, error) {
 		return read[path]
 	}
 	var list []*run.Node
+	caller := map[string]*run.Node{}
 	for _, root := range r.CallGraph {
 		root.Walk(func(n *run.Node, _ int) bool {
 			list = append(list, n)
+			for _, below := range n.Children {
+				caller[below.ID] = n
+			}
 			return true
 		})
 	}
@@ -95,7 +99,15 @@ func ReadSources(r *run.Run, directory string) (map[string]Source, error) {
 		file, from, to := n.File, n.Line, n.Line
 		if n.Kind == callgraph.KindGap.String() && n.Of == "" {
 			a, b := nodes[n.From], nodes[n.To]
-			if a == nil || b == nil || a.File != b.File || b.Line < a.Line || b.Line-a.Line > mostBetween {
+			switch {
+			case a == nil || b == nil:
+				continue
+			case caller[a.ID] != caller[b.ID]: // the lines between are not one function's: the end in the gap's own tells where it is
+				if caller[a.ID] == caller[n.ID] {
+					b = a
+				}
+				a = b
+			case a.File != b.File || b.Line < a.Line || b.Line-a.Line > mostBetween:
 				continue
 			}
 			file, from, to = a.File, a.Line, b.Line
@@ -110,15 +122,29 @@ func ReadSources(r *run.Run, directory string) (map[string]Source, error) {
 		first := max(1, from-around)
 		s := Source{File: filepath.Base(file), First: first, From: from, To: to}
 		for _, line := range text[first-1 : min(len(text), to+around)] {
-			line = strings.ReplaceAll(strings.TrimRight(line, "\r"), "\t", "    ")
+			line = strings.TrimRight(strings.ReplaceAll(line, "\t", "    "), " \r")
 			if r := []rune(line); len(r) > widest {
 				line = string(r[:widest]) + "…"
 			}
 			s.Lines = append(s.Lines, line)
 		}
+		outdent(s.Lines)
 		out[n.ID] = s
 	}
 	return out, nil
+}
+
+// outdent takes away what all lines begin with: there is little room beside a finding.
+func outdent(lines []string) {
+	indent := widest
+	for _, line := range lines {
+		if line != "" {
+			indent = min(indent, len(line)-len(strings.TrimLeft(line, " ")))
+		}
+	}
+	for i, line := range lines {
+		lines[i] = line[min(indent, len(line)):]
+	}
 }
 
 // nearest of some paths is that with most directories in common with the file's own, from its end.

@@ -97,6 +97,41 @@ func TestRecoverDamage(t *testing.T) {
 	}
 }
 
+// What each host has of a run makes the whole of it, whichever comes first; what is missing is not made up.
+func TestRecoverSeveralDirectories(t *testing.T) {
+	files := analysistest.Files(4, 4, script)
+	host := func(ranks ...int) string {
+		directory := runDirectory(t, nil)
+		for _, rank := range ranks {
+			require.NoError(t, os.WriteFile(analysistest.RankFile(directory, rank), files[rank], 0o666))
+		}
+		return directory
+	}
+	first, second, empty := host(0, 1), host(2, 3), host()
+	for _, c := range []struct {
+		list    []string
+		ranks   int
+		problem string
+	}{
+		{[]string{first, second}, 4, ""},
+		{[]string{second, first}, 4, ""},
+		{[]string{empty, first, second}, 4, empty + ": no record files in "},
+		{[]string{first}, 2, ""},
+		{[]string{first, host(1, 2)}, 3, "is of the same rank"},
+	} {
+		r, problems, err := Recover(analysistest.In(c.list[0]), 0, knowledge.Library{}, c.list[1:]...)
+		require.NoError(t, err)
+		assert.Equal(t, 4, r.Ranks)
+		assert.Equal(t, c.ranks, r.Measured)
+		assert.Equal(t, uint64(c.ranks*calls), sends(r).Calls)
+		if c.problem == "" {
+			assert.Empty(t, problems)
+		} else if assert.Len(t, problems, 1) {
+			assert.ErrorContains(t, problems[0], c.problem)
+		}
+	}
+}
+
 func TestRecoverNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		prepare func(directory string)

@@ -21,9 +21,20 @@ type turns struct {
 	off      uint64 // ticks since without a core
 	computed uint64 // ticks
 	charged  uint64 // of these, before the last message
-	with     map[int32]turn
-	world    map[member]int32 // ranks in MPI_COMM_WORLD
+	with     map[int32]*turn
+	members  map[member]*turn // nil: not a rank in MPI_COMM_WORLD
+	recent   [recentTurns]recent
 }
+
+// recent is what the last message of a call path with a member was added to: the next one mostly is of a few of these.
+type recent struct {
+	path       uint32
+	who        member
+	with       *turn
+	peer, link *Peer
+}
+
+const recentTurns = 16
 
 // member is a rank in a communicator.
 type member struct {
@@ -31,9 +42,11 @@ type member struct {
 	rank int32
 }
 
-// turn is which way the last message between a rank and another one went, and what had been computed by the time of the
+// turn is a rank, which way the last message between a rank and another one went, and what had been computed by the time of the
 // last one to it, and of the last one from it, plus one tick; 0 if there was none.
 type turn struct {
+	to       int32
+	known    bool // there was a message
 	computed [2]uint64
 	way      record.Direction
 }
@@ -41,7 +54,7 @@ type turn struct {
 // follow adds to the peers what the log of the main thread tells. A log that ends early tells as much as it has; a damaged
 // one, and one that is longer than mostTurns, too.
 func (c *comms) follow(main record.Thread, log waitstate.Log) {
-	t := turns{c: c, nodes: c.p.Nodes(), last: main.Begin, with: map[int32]turn{}, world: map[member]int32{}}
+	t := turns{c: c, nodes: c.p.Nodes(), last: main.Begin, with: map[int32]*turn{}, members: map[member]*turn{}}
 	events := 0
 	_ = log.Each(func(e *record.Logged) bool {
 		t.event(e)
@@ -91,32 +104,49 @@ func (t *turns) message(way record.Direction, e *record.Logged) {
 	if e.Peer < 0 || int(e.Comm) >= len(t.c.members) {
 		return
 	}
-	who := member{e.Comm, e.Peer}
-	to, known := t.world[who]
-	if !known {
-		to = worldRank(t.c.members[e.Comm], e.Peer)
-		t.world[who] = to
-	}
-	if to < 0 {
+	r := t.find(e.Path, member{e.Comm, e.Peer})
+	if r.with == nil {
 		return
 	}
-	now, last := t.computed+1, t.with[to]
-	before := last.computed
-	if last != (turn{}) && last.way != way {
-		t.c.peer(to).Turns++
-		t.c.link(e.Path, to).Turns++
+	now, last := t.computed+1, r.with
+	before := &last.computed
+	turns, since := last.known && last.way != way, t.computed-t.charged
+	if r.link == nil && (turns || last.known && since > 0) {
+		r.peer, r.link = t.c.peer(last.to), t.c.link(e.Path, last.to)
 	}
-	if since := t.computed - t.charged; last != (turn{}) && since > 0 {
+	if turns {
+		r.peer.Turns++
+		r.link.Turns++
+	}
+	if last.known && since > 0 {
 		// After an exchange both are as long ago.
 		same, other := now-before[way], now-before[1-way]
 		onward := before[way] > 0 && (before[1-way] == 0 || same < other-other/3)
 		ns := t.c.clock.Ns(since)
-		t.c.peer(to).turned(onward, ns)
-		t.c.link(e.Path, to).turned(onward, ns)
+		r.peer.turned(onward, ns)
+		r.link.turned(onward, ns)
 	}
-	before[way] = now
-	t.with[to] = turn{before, way}
+	before[way], last.way, last.known = now, way, true
 	t.charged = t.computed
+}
+
+func (t *turns) find(path uint32, who member) *recent {
+	r := &t.recent[(path*31+uint32(who.rank)*7+uint32(who.comm))%recentTurns]
+	if r.with != nil && r.path == path && r.who == who {
+		return r
+	}
+	with, known := t.members[who]
+	if !known {
+		if to := worldRank(t.c.members[who.comm], who.rank); to >= 0 {
+			if with = t.with[to]; with == nil {
+				with = &turn{to: to}
+				t.with[to] = with
+			}
+		}
+		t.members[who] = with
+	}
+	*r = recent{path: path, who: who, with: with}
+	return r
 }
 
 func (p *Peer) turned(onward bool, ns uint64) {

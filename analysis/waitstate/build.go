@@ -52,6 +52,8 @@ func read(p *record.Process, logs map[int]Log, common Clock, v view) (*Rank, err
 		return 1
 	})
 	b.end = b.common.Common(b.clock.At(b.h.BeginTick))
+	extent := extentOf(p, b.common)
+	b.reserve(logs, extent)
 	for _, t := range threads {
 		log := logs[t.Index]
 		if log == nil {
@@ -71,12 +73,28 @@ func read(p *record.Process, logs map[int]Log, common Clock, v view) (*Rank, err
 		b.r.Bytes += log.Bytes()
 	}
 	b.finish()
-	extent := extentOf(p, b.common)
 	if b.h.EndTick == 0 { // it did not get there
 		extent.end = max(extent.end, b.end)
 	}
 	b.r.Begin, b.r.End = b.moment(extent.begin), b.moment(extent.end)
 	return b.r, nil
+}
+
+// reserve makes room for what the logs have of what is replayed, so that nothing is moved while they are read. What stays
+// unused takes addresses only.
+func (b *builder) reserve(logs map[int]Log, of extent) {
+	events := 0.
+	for _, log := range logs {
+		events += float64(log.Events())
+	}
+	if b.view != nil && of.end > of.begin {
+		events *= min(float64(b.view.length())/float64(of.end-of.begin), 1) * 9 / 8
+	}
+	n := int(min(events, most))
+	b.r.Calls, b.r.Sends, b.r.Receives = make([]Call, 0, n), make([]Message, 0, n/2), make([]Message, 0, n/2)
+	if b.view != nil {
+		b.orders = make([]uint32, 0, n)
+	}
 }
 
 // extentOf a process, without its events; on the clock that all ranks share.

@@ -206,7 +206,7 @@ func (x *replay) stretches() (list []int64) {
 func (x *replay) lane(begin int64) out {
 	r := x.r
 	calls, first := r.Main, max(r.Begin, begin)
-	o := out{}
+	o := make(out, 0, 12*calls+24*len(x.depends)+48*len(r.Collectives)+8*len(r.Paths)+64)
 	o.signed(first - begin)
 	o.number(uint64(len(r.Paths)))
 	for _, id := range r.Paths {
@@ -284,6 +284,8 @@ func bit(x bool) uint64 {
 	return 0
 }
 
+const leastOfNeed = 5 // bytes
+
 // decodeLane reads what lane has written on one of so many ranks; meets are the meetings that are known. It tells whether it could
 // be read.
 func (p *Program) decodeLane(i *in, l *Lane, ranks int, meets map[meetingID]uint32) bool {
@@ -304,7 +306,9 @@ func (p *Program) decodeLane(i *in, l *Lane, ranks int, meets map[meetingID]uint
 	}
 	l.Rest = i.signed()
 	call := uint32(0)
-	for n := i.count(); n > 0; n-- {
+	n := i.count()
+	l.Needs = slices.Grow(l.Needs, min(n, len(i.data)/leastOfNeed))
+	for ; n > 0; n-- {
 		call += uint32(i.number())
 		d := Need{call, int32(i.number()), uint32(i.number()), i.number(), Pattern(i.number())}
 		i.bad = i.bad || int(call) >= len(l.Calls) || d.By < 0 || int(d.By) >= ranks

@@ -310,10 +310,17 @@ type half struct {
 	concurrent bool // with other threads' messages of this envelope
 }
 
+// Bytes that a half takes on its way: usually no more than so many, and at least so many.
+const (
+	mostOfHalf  = 32
+	leastOfHalf = 6
+)
+
 // messages matches messages with each partner in turn: the k-th send of an envelope with the k-th receive.
 // In round i a rank talks to rank XOR i, so that no circle of ranks waits for each other.
 func (x *replay) messages() error {
 	sends, receives := byPeer(x.r.Sends), byPeer(x.r.Receives)
+	x.asked, x.depends = make([]asked, 0, len(x.r.Receives)), make([]dependence, 0, len(x.r.Receives))
 	talks := map[int]bool{}
 	for _, p := range x.partners {
 		talks[int(p)^int(x.rank)] = true
@@ -321,7 +328,7 @@ func (x *replay) messages() error {
 	for _, round := range slices.Sorted(maps.Keys(talks)) {
 		p := int32(round ^ int(x.rank))
 		mine := [2][]int32{sends[p], receives[p]}
-		o := out{}
+		o := make(out, 0, mostOfHalf*(len(mine[0])+len(mine[1])))
 		x.encode(&o, x.r.Sends, mine[0])
 		x.encode(&o, x.r.Receives, mine[1])
 		data, err := swap(x.t, int(p), o)
@@ -342,7 +349,14 @@ func (x *replay) messages() error {
 }
 
 func byPeer(list []Message) map[int32][]int32 {
-	by := map[int32][]int32{}
+	count := map[int32]int{}
+	for i := range list {
+		count[list[i].Peer]++
+	}
+	all, by := make([]int32, len(list)), make(map[int32][]int32, len(count))
+	for peer, n := range count {
+		by[peer], all = all[:0:n], all[n:]
+	}
 	for i := range list {
 		by[list[i].Peer] = append(by[list[i].Peer], int32(i))
 	}
@@ -351,6 +365,12 @@ func byPeer(list []Message) map[int32][]int32 {
 
 // streams sorts messages with one partner by envelope, in order; probes take no part.
 func streams(list []Message, which []int32) (keys []envelope, by map[envelope][]int32) {
+	if len(which) > 0 {
+		one := list[which[0]].envelope()
+		if !slices.ContainsFunc(which, func(i int32) bool { return list[i].Peeks || list[i].envelope() != one }) {
+			return []envelope{one}, map[envelope][]int32{one: which}
+		}
+	}
 	at := map[envelope]int{}
 	var streams [][]int32
 	last := -1 // messages of one envelope often come one after the other
@@ -378,7 +398,7 @@ func streams(list []Message, which []int32) (keys []envelope, by map[envelope][]
 
 func (x *replay) encode(o *out, list []Message, which []int32) {
 	keys, by := streams(list, which)
-	paths := map[uint32]int{}
+	paths, named := make([]uint32, len(x.r.Paths)), uint32(0) // from 1
 	o.number(uint64(len(keys)))
 	for _, e := range keys {
 		mine := by[e]
@@ -404,14 +424,14 @@ func (x *replay) encode(o *out, list []Message, which []int32) {
 			o.signed(int64(m.At) - int64(at))
 			o.flag(int(m.At) < x.r.Main)
 			last, at = c.Start, m.At
-			n, known := paths[c.Path]
-			if !known {
-				n = len(paths)
-				paths[c.Path] = n
-			}
-			o.number(uint64(n))
-			if !known {
+			n := paths[c.Path]
+			if n == 0 {
+				named++
+				n, paths[c.Path] = named, named
+				o.number(uint64(n - 1))
 				o.word(uint64(x.r.Paths[c.Path]))
+			} else {
+				o.number(uint64(n - 1))
 			}
 			if m.Done == NotDone || m.Buffered {
 				o.number(0)
@@ -434,7 +454,9 @@ func decode(i *in) map[envelope][]half {
 		concurrent, halves := i.flag(), by[e]
 		var last int64
 		var at, number uint32
-		for k := i.count(); k > 0; k-- {
+		k := i.count()
+		halves = slices.Grow(halves, min(k, len(i.data)/leastOfHalf))
+		for ; k > 0; k-- {
 			number += uint32(i.number())
 			h := half{number: number, done: NotDone, concurrent: concurrent}
 			last += i.signed()
@@ -488,7 +510,7 @@ func (x *replay) pair(p int32, mine [2][]int32, theirSends, theirReceives map[en
 			case m.Synchronous:
 				x.waitsForReceive(pair.mine, p, h, waited)
 			case waited:
-				x.unsure = append(x.unsure, unsure{pair.mine, p, *h})
+				x.unsure = append(x.unsure, unsure{pair.mine, p, h})
 			}
 		}
 	}
@@ -544,7 +566,7 @@ func (x *replay) waitsForReceive(send, p int32, h *half, waited bool) {
 // unsure is a send that ended after it was received, which may be a coincidence.
 type unsure struct {
 	send, partner int32
-	half          half
+	half          *half
 }
 
 // lateReceivers says which sends have waited for their receives, when it is known what else was waited for: a call that
@@ -578,7 +600,7 @@ func (x *replay) lateReceivers() {
 	}
 	for i := range x.unsure {
 		if u := &x.unsure[i]; !others[i] || alone[classOf(u)] >= beside[classOf(u)] {
-			x.waitsForReceive(u.send, u.partner, &u.half, !others[i])
+			x.waitsForReceive(u.send, u.partner, u.half, !others[i])
 		}
 	}
 	x.unsure = nil
@@ -592,7 +614,7 @@ type pair struct {
 // pairs are the messages of an envelope of which both halves are known; alone are those of which the other one is missing,
 // and not because it lies where nothing is replayed. Both are good until the next call.
 func (x *replay) pairs(list []Message, own []int32, theirs []half) (pairs []pair, alone []int32) {
-	pairs, alone = x.paired[:0], x.alone[:0]
+	pairs, alone = slices.Grow(x.paired[:0], len(own)), x.alone[:0]
 	for _, i := range own {
 		n := list[i].Number
 		for len(theirs) > 0 && theirs[0].number < n {

@@ -182,7 +182,7 @@ func machineProperties(text string) (map[string]float64, error) {
 	if text == "" {
 		return nil, nil
 	}
-	if !strings.Contains(text, "=") {
+	if _, err := os.Stat(text); err == nil {
 		m, err := machine.Read(text)
 		if err != nil {
 			return nil, err
@@ -191,7 +191,7 @@ func machineProperties(text string) (map[string]float64, error) {
 	}
 	properties, err := setting.ParsePairs(text)
 	if err != nil {
-		return nil, usage("--machine: %v", err)
+		return nil, usage("--machine: %v, or a file of marple doctor --machine", err)
 	}
 	return properties, nil
 }

@@ -33,14 +33,14 @@ func recoverCommand() *cobra.Command {
 	c := &cobra.Command{Use: "recover RUN...", Short: "Finish a run that did not get to its report",
 		Args: func(_ *cobra.Command, arguments []string) error {
 			if len(arguments) == 0 {
-				return usage("recover: expected the run directory, and further ones that other hosts have of the same run")
+				return usage("recover: expected the run directory, and further ones with records of the same run")
 			}
 			return nil
 		},
 		Long: `Reads the records that ranks have left in a run directory (RUN/raw) when the program was killed, crashed, or
 could not be analysed at its end; merges them, prints the report and writes run.json, as the end of the run
-would have done. Of each rank it says how it ended. Where hosts have no directory in common, each has its ranks' records in a
-directory of its own: give all of them; the run is written to the first. Records stay where they are, so that it can be repeated, unless
+would have done. Of each rank it says how it ended. Where the records of one run are in several directories, give all of
+them; the run is written to the first. Records stay where they are, so that it can be repeated, unless
 --clear says otherwise.
 
 Records do not hold what marple doctor --machine has measured: give the file again, where models of several machines need it.`}
@@ -77,7 +77,7 @@ Records do not hold what marple doctor --machine has measured: give the file aga
 			return err
 		}
 		if list := absent(r); len(list) > 0 {
-			fmt.Fprintf(c.ErrOrStderr(), "marple: no records here of %s; where hosts have directories of their own, give all of them: marple recover RUN OTHER-HOST/RUN\n", words.Ranks(list))
+			fmt.Fprintf(c.ErrOrStderr(), "marple: no records here of %s; where they are in other directories, give all of them: marple recover RUN OTHER-RUN\n", words.Ranks(list))
 		}
 		if r.Machine = measured; measured == nil {
 			pipeline.Carry(r, os.Getenv("MARPLE_MACHINE"))

@@ -19,7 +19,7 @@ library() { # file, soname, more flags
         lib/*.c -o "$new/$file" -ldl
 }
 
-wrapper() { # name, compiler, directory and name of the library
+wrapper() { # name, compiler and its flags, directory and name of the library
     cat >"$new/$1" <<END
 #!/bin/sh
 # Compiles and links for the mock MPI, wherever its directory has moved to.
@@ -42,6 +42,14 @@ wrapper mpicc gcc lib mpi_abi
 wrapper mpicxx g++ lib mpi_abi
 wrapper mpicc-foreign gcc lib-foreign foreignmpi
 cp include/*.h "$new"
+fortran/mpif.sh <include/mpi.h >"$new/mpif.h"
+if command -v gfortran >/dev/null; then
+    # One routine sends data of all types.
+    wrapper mpifort 'gfortran -fallow-argument-mismatch' lib mpi_abi
+    gfortran -I"$new" -J"$new" -fsyntax-only fortran/mpi.f90
+    mkdir -p "$out/include"
+    mv -f "$new/mpi.mod" "$out/include"
+fi
 
 mkdir -p "$out/include" "$out/lib" "$out/lib-foreign" "$out/bin"
 mv -f "$new"/*.h "$out/include"

@@ -33,7 +33,7 @@ func install(t *testing.T) *installation {
 // readSources reads what build.sh and mpicc will: go test keeps a result only for
 // as long as the files that the test itself read stay the same.
 func readSources(t *testing.T) {
-	for _, pattern := range []string{"build.sh", "*/*.c", "*/*.h", "*/*.map", "*/*.go"} {
+	for _, pattern := range []string{"build.sh", "*/*.c", "*/*.h", "*/*.map", "*/*.go", "*/*.sh", "*/*.f90", "*/*.F90"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || files == nil {
 			t.Fatalf("no %s: %v", pattern, err)
@@ -90,6 +90,7 @@ func (m *installation) mpirun(args ...string) result {
 func TestMock(t *testing.T) {
 	m := install(t)
 	t.Run("programs", m.testPrograms)
+	t.Run("fortran", m.testFortran)
 	t.Run("flood", m.testFlood)
 	t.Run("exits", m.testExits)
 	t.Run("signal", m.testSignal)
@@ -125,6 +126,25 @@ func (m *installation) testPrograms(t *testing.T) {
 		}
 		if p.name == "threads" {
 			m.expectSuccess(t, "--virtual", "-n", "2", exe, "serialized")
+		}
+	}
+}
+
+// As programs have MPI in Fortran: mpif.h, and the module.
+func (m *installation) testFortran(t *testing.T) {
+	compiler := m.path("bin", "mpifort")
+	if _, err := os.Stat(compiler); err != nil {
+		t.Skip("gfortran is not installed")
+	}
+	for _, how := range []string{"-DHEADER", "-DMODULE"} {
+		exe := m.path("fortran" + how)
+		if out, err := exec.Command(compiler, "-g", "-w", how, "testdata/fortran.F90", "-o", exe).CombinedOutput(); err != nil {
+			t.Fatalf("mpifort: %v\n%s", err, out)
+		}
+		for _, clock := range []string{"--hosts=1", "--virtual", "--cpu"} {
+			for _, n := range []string{"1", "2", "5"} {
+				m.expectSuccess(t, clock, "-n", n, exe)
+			}
 		}
 	}
 }

@@ -60,6 +60,8 @@ var subjects = []subject{
 	{name: "MPI_Finalize in a thread of 64 KiB", source: "stacks.c", flags: []string{"-pthread"}, args: []string{"thread"}, brief: true},
 	{name: "MPI_Finalize in main under ulimit -s 128", source: "stacks.c", flags: []string{"-pthread"}, args: []string{"main"}, before: limit("-s 128"), brief: true},
 
+	{name: "little data, under ulimit -d", source: "sends.c", ranks: 2, before: limit("-d 200000"), brief: true},
+
 	{name: "calls below 60,000 others", source: "deep.c", flags: []string{"-pthread"}, args: []string{"recursion"}, brief: true},
 	{name: "16 threads under MPI_THREAD_MULTIPLE", source: "deep.c", flags: []string{"-pthread"}, args: []string{"threads"}, brief: true},
 	{name: "MPI_Comm_spawn", source: "deep.c", flags: []string{"-pthread"}, args: []string{"spawn"}, on: []*mpi{openMPI}}, // MPICH's launcher refuses it here
@@ -95,6 +97,16 @@ var subjects = []subject{
 	// Every function of the table. Open MPI dies of many of the arguments, and begins slowly again.
 	{name: "wrong arguments of every function", source: "arguments.c", alone: true, brief: true, on: []*mpi{mpich}, flags: generated, args: []string{"erroneous"}},
 	{name: "arguments that are ignored, of every function", source: "arguments.c", ranks: 3, brief: true, flags: generated, args: []string{"ignored"}},
+
+	// Calls that do not return.
+	{name: "exceptions out of an error handler and an operation", source: "throws.cpp", brief: true},
+	{name: "longjmp out of an error handler", source: "leaves.c", flags: []string{"-pthread"}, args: []string{"longjmps"}, brief: true},
+	{name: "longjmp out of an error handler, checked", source: "leaves.c", args: []string{"longjmps"}, brief: true,
+		flags: []string{"-pthread", "-O2", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"}},
+	{name: "longjmp within an operation", source: "leaves.c", flags: []string{"-pthread"}, args: []string{"within"}, brief: true},
+	{name: "siglongjmp from a signal stack out of an error handler", source: "leaves.c", flags: []string{"-pthread"}, args: []string{"signals"}, brief: true},
+	{name: "pthread_exit in an error handler", source: "leaves.c", flags: []string{"-pthread"}, args: []string{"threads"}, brief: true},
+	{name: "a thread that is to be cancelled", source: "leaves.c", flags: []string{"-pthread"}, args: []string{"cancelled"}, brief: true},
 
 	// Ends.
 	{name: "MPI_Abort beside eight busy threads", source: "busy.c", flags: []string{"-pthread"}, brief: true},

@@ -45,6 +45,7 @@ func parse(args []string) (*plan, error) {
 			flags.BoolVar(&p.cpu, "cpu", false, "run on the virtual clock, and have it go on while a rank computes: by its thread's CPU time")
 			flags.Uint64Var(&cost.Latency, "latency", 1000, "virtual latency of a message in `ns`")
 			flags.Uint64Var(&cost.Bandwidth, "bandwidth", 10000, "virtual bandwidth in `bytes` per µs")
+			flags.Uint64Var(&cost.Overhead, "overhead", 0, "virtual time in `ns` for which a message keeps its sender busy, and its receiver")
 			flags.IntVar(&p.world.Eager, "eager", 4096, "largest send that does not wait for its receive, in `bytes`")
 			flags.BoolVar(&p.world.Weak, "weak", false, "move larger ones only while both ranks are in a call")
 			flags.Uint64Var(&cost.Tick, "tick", 100, "virtual cost of a test or non-blocking probe in `ns`")
@@ -76,7 +77,7 @@ func parse(args []string) (*plan, error) {
 	}
 	p.world.Virtual = p.world.Virtual || p.cpu
 	if p.world.Virtual {
-		p.world.Latency, p.world.Bandwidth, p.world.Tick = cost.Latency, cost.Bandwidth, cost.Tick
+		p.world.Latency, p.world.Bandwidth, p.world.Overhead, p.world.Tick = cost.Latency, cost.Bandwidth, cost.Overhead, cost.Tick
 	}
 	p.hosts = min(max(p.hosts, 1), p.world.Ranks)
 	return p, nil

@@ -100,7 +100,7 @@ func (op *Collective) begin(w *World, c *call) error {
 			delete(w.gangs, key)
 		}
 	}
-	w.posted(c, r)
+	w.posted(c, r, w.now)
 	return nil
 }
 

@@ -107,14 +107,14 @@ func (w *World) tidy(key boxKey) {
 }
 
 func (op *Send) begin(w *World, c *call) error {
-	m := &message{source: c.rank, tag: op.Tag, data: op.Data, sent: w.now}
-	m.arrival = w.now + w.cfg.Latency
+	m := &message{source: c.rank, tag: op.Tag, data: op.Data, sent: w.now + w.cfg.Overhead}
+	m.arrival = m.sent + w.cfg.Latency
 	request := w.newRequest(c.rank)
 	if op.Mode == Synchronous || op.Mode == Standard && len(op.Data) > w.cfg.Eager {
 		m.sender = request
 	} else {
 		m.arrival += w.cfg.Transfer(uint64(len(op.Data)))
-		w.complete(request, w.now)
+		w.complete(request, m.sent)
 	}
 	key := boxKey{op.Dest, op.Context}
 	box := w.box(key)
@@ -128,10 +128,10 @@ func (op *Send) begin(w *World, c *call) error {
 		return nil
 	})
 	if request.done && !c.Block {
-		w.reply(c, w.now, Reply{})
+		w.reply(c, m.sent, Reply{})
 		return nil
 	}
-	w.posted(c, request)
+	w.posted(c, request, m.sent)
 	return nil
 }
 
@@ -204,7 +204,7 @@ func (w *World) received(m *message, r *request, at uint64) {
 		Source: m.source, Tag: m.tag,
 		Bytes: uint64(len(m.data)), Chunks: [][]byte{m.data},
 	}
-	w.complete(r, at)
+	w.complete(r, at+w.cfg.Overhead)
 }
 
 func (op *Recv) begin(w *World, c *call) error {
@@ -217,7 +217,7 @@ func (op *Recv) begin(w *World, c *call) error {
 		}
 		delete(w.held, op.Message)
 		w.deliver(m, r)
-		w.posted(c, r)
+		w.posted(c, r, w.now)
 		return nil
 	}
 	key := boxKey{c.rank, op.Context}
@@ -232,7 +232,7 @@ func (op *Recv) begin(w *World, c *call) error {
 		}
 	}
 	w.tidy(key)
-	w.posted(c, r)
+	w.posted(c, r, w.now)
 	return nil
 }
 

@@ -57,14 +57,14 @@ func (w *World) newRequest(rank int) *request {
 	return &request{id: w.lastID, rank: rank, posted: w.now}
 }
 
-// posted answers the call that created r: with its result, or with its name.
-func (w *World) posted(c *call, r *request) {
+// posted answers the call that created r: with its result, or with its name at the given time.
+func (w *World) posted(c *call, r *request, at uint64) {
 	if c.Block {
 		w.wait(&waiter{call: c, need: All, requests: []*request{r}})
 		return
 	}
 	w.requests[r.id] = r
-	w.reply(c, w.now, Reply{Request: r.id})
+	w.reply(c, at, Reply{Request: r.id})
 }
 
 func (w *World) complete(r *request, at uint64) {

@@ -24,6 +24,7 @@ type Config struct {
 	Virtual   bool
 	Latency   uint64
 	Bandwidth uint64 // bytes per µs; 0 is infinite
+	Overhead  uint64 // what a message keeps its sender busy, and its receiver
 	Eager     int    // largest standard send that does not wait for its receive
 	Tick      uint64 // what every test and non-blocking probe costs
 	Weak      bool   // a rendezvous goes on only while both ranks are in a call (weak progress)

@@ -15,6 +15,7 @@ import (
 // Costs are chosen so that no two add up alike: G(b) = b/10.
 var (
 	machine = Config{Virtual: true, Latency: 1000, Bandwidth: 10000, Eager: 4096, Tick: 100}
+	busy    = Config{Virtual: true, Latency: 1000, Bandwidth: 10000, Eager: 4096, Tick: 100, Overhead: 300}
 	weak    = Config{Virtual: true, Latency: 1000, Bandwidth: 10000, Eager: 4096, Tick: 100, Weak: true}
 )
 
@@ -237,6 +238,15 @@ func TestVirtualTime(t *testing.T) {
 				{do(recv(0)), do(recv(0))},
 			},
 			want: []string{"50 50", "1060<0 1060<0"},
+		},
+		{
+			name: "messages keep both sides busy",
+			cfg:  &busy,
+			programs: [][]step{
+				{compute(50), do(send(1, 100)), post(send(1, 0)), wait(All, 0), do(send(1, 5000))},
+				{do(recv(0)), do(recv(0)), do(recv(0))},
+			},
+			want: []string{"350 650 650@0 3460", "1660<0 1960<0 3760<0"},
 		},
 		{
 			name: "a late receive completes when it is posted",
