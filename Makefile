@@ -40,7 +40,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 # The writer of OTF2 traces, where that format's library is installed.
 OTF2 := $(shell printf '\043include <otf2/otf2.h>\n' | $(CC) -E -xc - >/dev/null 2>&1 && echo $(BUILD)/marple-otf2)
 
-build: $(BUILD)/libmarple.so $(CORES) $(BUILD)/marple $(OTF2) $(BUILD)/licenses
+build: $(BUILD)/libmarple.so $(CORES) $(BUILD)/marple $(BUILD)/marple-machine $(OTF2) $(BUILD)/licenses
 
 $(GEN)/settings.gen.h: $(wildcard analysis/setting/*.go cshim/gen/*.go) | $(GEN)/tools
 	@mkdir -p $(GEN)
@@ -107,6 +107,11 @@ $(BUILD)/marple-otf2: cmd/otf2/write.c cmd/otf2/read.c cmd/otf2/otf2.h
 	@echo "CC $@"
 	@$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) $(CFLAGS) -o $@ $(filter %.c,$^) -lopen-trace-format2 2>/dev/null || $(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) $(CFLAGS) -o $@ $(filter %.c,$^) -lotf2
 
+$(BUILD)/marple-machine: $(wildcard cmd/machine/*)
+	@mkdir -p $(BUILD)
+	@echo "CC $@"
+	@$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) $(CFLAGS) -o $@ $(filter %.c,$^) -ldl -lpthread
+
 mock: $(BUILD)/mock/bin/mpirun
 $(BUILD)/mock/bin/mpirun: $(wildcard test/mock/lib/* test/mock/include/* test/mock/mockrun/*.go test/mock/world/*.go) test/mock/build.sh
 	@echo "MOCK $(BUILD)/mock"
@@ -168,7 +173,7 @@ SHARE    = $(DEST)/share
 install: build
 	install -d $(DEST)/bin $(DEST)/lib/pkgconfig $(DEST)/include $(SHARE)/man/man1 $(SHARE)/modulefiles/marple \
 	  $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
-	install $(BUILD)/marple $(BUILD)/marple-commands $(OTF2) $(DEST)/bin
+	install $(BUILD)/marple $(BUILD)/marple-commands $(BUILD)/marple-machine $(OTF2) $(DEST)/bin
 	install $(BUILD)/libmarple.so $(CORES) $(DEST)/lib
 	install -m 644 $(wildcard cshim/include/*) $(DEST)/include
 	install -d $(DEST)/lib/python $(SHARE)/doc/marple

@@ -18,7 +18,7 @@
 //	otf2        a trace of another tool → the record files and logs of a run
 //	pipeline    the stages joined: Conclude, Recover, Open, Choose
 //
-// Leaves, which nearly all may use: stat, setting, words, formula, plot, series. What people read: report (text), page (HTML),
+// Leaves, which nearly all may use: stat, setting, words, formula, machine, plot, series. What people read: report (text), page (HTML),
 // compare (two runs), export (other tools' formats), model (fitted curves). store is the database; proxygen writes proxies for
 // components' ports; analysistest makes runs for tests.
 package analysis

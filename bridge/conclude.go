@@ -76,6 +76,7 @@ func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
 		return
 	}
 	keepInvocations(r, directory, f)
+	pipeline.Carry(r, C.GoString(f.machine))
 	pipeline.Choose(r, C.GoString(f.families), path)
 	if path != "" {
 		if err := store(r, directory, report.Full(r, path)); err != nil {

@@ -40,6 +40,7 @@ struct mrl_finish {
     uint32_t thread_count;
     struct mrl_place directory; /* run directory */
     const char *families;  /* file of families to choose implementations from, empty: none */
+    const char *machine;   /* file of marple doctor --machine, empty: none */
     const char *knowledge; /* directory of models beside the built-in ones, empty: none */
     const struct mrl_transport *transport; /* NULL: this process alone */
     void (*print)(const char *text, uint64_t size); /* the report, where the settings want it */

@@ -215,6 +215,7 @@ enum mrl_gathered mrl_gather(const struct mrl_transport *transport)
         .thread_count = threads < MRL_THREADS_MAX ? threads : MRL_THREADS_MAX,
         .directory = mrl.run_place,
         .families = mrl.settings.families,
+        .machine = mrl.settings.machine,
         .knowledge = mrl.settings.knowledge,
         .transport = transport,
         .print = mrl_print,

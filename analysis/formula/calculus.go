@@ -50,7 +50,7 @@ func (e *Expr) Gradient(by []string, names ...string) (f func(x []float64) float
 		return nil, nil, err
 	}
 	for _, parameter := range by {
-		slope, err := e.derivative(parameter)
+		slope, err := e.Derivative(parameter)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -105,7 +105,8 @@ func (e *Expr) isZero() bool { return e.isNumber() && e.value == 0 }
 // copy makes an expression that operation.make may take over.
 func (e *Expr) copy() *Expr { return e.replace(func(x *Expr) *Expr { return x }) }
 
-func (e *Expr) derivative(by string) (*Expr, error) {
+// Derivative of an expression by one of its parameters.
+func (e *Expr) Derivative(by string) (*Expr, error) {
 	b := &builder{}
 	d := b.derivative(e, by)
 	return d, b.err

@@ -9,7 +9,6 @@ import (
 	"io"
 	"math"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -104,37 +103,10 @@ func Decode(data []byte) (*Document, error) {
 
 // jsonError adds line and column to an error of the JSON decoder.
 func jsonError(data []byte, err error) error {
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	offset := int64(-1)
-	switch {
-	case errors.As(err, &syntax):
-		offset = syntax.Offset
-	case errors.As(err, &kind):
-		offset = kind.Offset
-		err = fmt.Errorf("%s: expected %s, found %s", kind.Field, expected(kind.Type), kind.Value)
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return errors.New("not a model file: the text ends too early")
 	}
-	if offset < 0 || offset > int64(len(data)) {
-		return err
-	}
-	before := data[:offset]
-	line := bytes.Count(before, []byte("\n")) + 1
-	column := len(before) - bytes.LastIndexByte(before, '\n') - 1
-	return fmt.Errorf("%d:%d: %w", line, max(column, 1), err)
-}
-
-func expected(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Slice, reflect.Array:
-		return "a list"
-	case reflect.Map, reflect.Struct:
-		return "an object"
-	case reflect.String:
-		return "a text"
-	}
-	return "a number"
+	return files.JSONError(data, -1, err)
 }
 
 // UnmarshalJSON adds the name of the field to mistakes in formulas, which the decoder leaves out.

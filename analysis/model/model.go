@@ -40,6 +40,8 @@ type Model struct {
 	// Machine holds properties of the machine that the expression may use: clock rate, size of a cache. They are
 	// given anew when the model is used for another machine.
 	Machine map[string]float64 `json:"machine,omitempty"`
+	// Machines is there if the coefficients are functions of the machine's properties, found on several.
+	Machines *Machines `json:"machines,omitempty"`
 
 	Family     string        `json:"family"`             // see Families; none: see reason
 	Families   []string      `json:"families,omitempty"` // all that the expression belongs to, the narrowest first

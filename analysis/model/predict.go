@@ -1,9 +1,11 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -60,6 +62,7 @@ type Predictor struct {
 	quantile         float64
 	runnerUp         func(x []float64) float64
 	coefficientNames []string
+	rivals           []func(x []float64) float64 // explanations of the machines that are nearly as good
 }
 
 // Predictor prepares a model for evaluation. machine gives machine parameters that differ from the model's own.
@@ -76,6 +79,11 @@ func (m *Model) Predictor(machine map[string]float64) (*Predictor, error) {
 			bound[name] = v
 		}
 	}
+	if m.Machines != nil && len(machine) > 0 {
+		if why := m.foreign(machine); why != "" {
+			return nil, errors.New(why)
+		}
+	}
 	p := &Predictor{model: m}
 	p.names = slices.DeleteFunc(m.Inputs(), func(name string) bool { _, ok := bound[name]; return ok })
 	var err error
@@ -90,6 +98,13 @@ func (m *Model) Predictor(machine map[string]float64) (*Predictor, error) {
 	if m.RunnerUp != nil && m.RunnerUp.Expression != nil {
 		if p.runnerUp, err = m.RunnerUp.Expression.Bind(bound).Func(p.names...); err != nil {
 			p.runnerUp = nil // it is only told for comparison
+		}
+	}
+	if m.Machines != nil {
+		for _, e := range m.Machines.Rivals {
+			if rival, err := e.Bind(bound).Func(p.names...); err == nil { // else it goes by what was not measured there
+				p.rivals = append(p.rivals, rival)
+			}
 		}
 	}
 	if m.Form == nil || len(m.Covariance) == 0 {
@@ -165,7 +180,31 @@ func (p *Predictor) Error(x []float64) float64 {
 			v += g[i] * g[j] * p.model.Covariance[i][j]
 		}
 	}
+	if p.model.Machines != nil { // which another machine is missed by, and what rivals disagree about
+		low, high := p.span(x)
+		v += math.Pow(p.model.Machines.Error/100*p.mean(x), 2) + math.Pow((high-low)/2, 2)
+	}
 	return math.Sqrt(max(v, 0))
+}
+
+// span is from the least to the most that any explanation of the machines says.
+func (p *Predictor) span(x []float64) (low, high float64) {
+	low = p.mean(x)
+	high = low
+	for _, rival := range p.rivals {
+		v := rival(x)
+		low, high = min(low, v), max(high, v)
+	}
+	return low, high
+}
+
+// Unsure says why nothing can be told of a point on this machine: empty where it can.
+func (p *Predictor) Unsure(x []float64) string {
+	if low, high := p.span(x); len(p.rivals) > 0 && high > apart*low {
+		return fmt.Sprintf("the machines of the model (%s) do not tell which of their properties the time goes by, and this machine would take from %.4g to %.4g",
+			strings.Join(p.model.Machines.Names, ", "), low, high)
+	}
+	return ""
 }
 
 // At predicts for a point. Errors: the formula has no finite value there.
@@ -179,6 +218,9 @@ func (p *Predictor) At(x []float64) (Prediction, error) {
 	}
 	if !finite(out.Mean) {
 		return out, fmt.Errorf("%s has no finite value at %v", p.model.Expression, out.At)
+	}
+	if why := p.Unsure(x); why != "" {
+		return out, errors.New(why)
 	}
 	if p.deviation != nil {
 		d := p.Deviation(x)

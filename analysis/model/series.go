@@ -23,6 +23,11 @@ const (
 func (f *Fitter) FitSeries(s *series.Series, o Options) []*Model {
 	t := f.prepare(s, o)
 	var list []*Model
+	if len(s.Machines) > 1 {
+		list = f.fitMachines(t, s.Machines, o)
+		describe(list, s, t)
+		return list
+	}
 	for _, part := range f.parts(t, &o) {
 		samples := &Samples{Parameters: part.names, X: part.x, Y: part.y}
 		models := f.FitModes(samples, o)
@@ -37,6 +42,12 @@ func (f *Fitter) FitSeries(s *series.Series, o Options) []*Model {
 		}
 		list = append(list, part.named(models)...)
 	}
+	describe(list, s, t)
+	return append(list, f.places(t, list, o)...)
+}
+
+// describe says in models what the series says of itself.
+func describe(list []*Model, s *series.Series, t *labelled) {
 	for _, m := range list {
 		m.Name, m.Response, m.Unit = s.Name, s.Response, s.Unit
 		m.Notes = append(m.Notes, s.Notes...)
@@ -49,7 +60,6 @@ func (f *Fitter) FitSeries(s *series.Series, o Options) []*Model {
 			m.LeftOut = append(m.LeftOut, LeftOut{Why: why, Count: l.Count})
 		}
 	}
-	return append(list, f.places(t, list, o)...)
 }
 
 // parts are what gets models of its own. With o.AverageModes that is nothing: what labels and parameters of few values

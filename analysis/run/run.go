@@ -15,6 +15,7 @@ import (
 
 	"marple/analysis/callgraph"
 	"marple/analysis/files"
+	"marple/analysis/machine"
 	"marple/analysis/profile"
 	"marple/analysis/stat"
 	"marple/analysis/waitstate"
@@ -41,6 +42,8 @@ type Run struct {
 
 	// Parameters of the run that the user gave, such as the size of the problem.
 	Parameters map[string]float64 `json:"parameters,omitempty"`
+	// Machine is what was measured of the machine, where the run was given it.
+	Machine *machine.Machine `json:"machine,omitempty"`
 	// Families is what the program has declared of families of its components, as parts of a file for marple select.
 	Families []string `json:"families,omitempty"`
 	// Exchanged are families whose implementations a proxy has exchanged while the program ran.
@@ -597,6 +600,11 @@ func (r *Run) Check() error {
 		return &files.Unfit{What: "a run", Version: r.Schema, Reads: Schema}
 	case r.Ranks < 1 || r.Measured < 0 || r.Measured > r.Ranks:
 		return fmt.Errorf("%d of %d ranks measured", r.Measured, r.Ranks)
+	}
+	if r.Machine != nil {
+		if err := r.Machine.Check(); err != nil {
+			return err
+		}
 	}
 	for _, root := range r.CallGraph {
 		if err := root.check(0); err != nil {

@@ -59,6 +59,7 @@ type node struct {
 // this unit, in seconds.
 type compiled struct {
 	time, deviation, error func(x []float64) float64
+	unsure                 func(x []float64) string // why nothing can be told there; or nil
 	outside                func(x []float64) string // what range the model was made from, if x is not in it; or nil
 	unit                   float64
 }
@@ -318,6 +319,11 @@ func (c *composite) integrate(e *estimate, at *node, samples []sample) (p piece,
 	}
 	for _, s := range samples {
 		mean, deviation, wrong := value("time", f.time, s.x), value("deviation", f.deviation, s.x), value("error", f.error, s.x)
+		if f.unsure != nil && err == nil {
+			if why := f.unsure(s.x); why != "" {
+				err = c.plan.file.fail(e.at, "%s: %s", e.name, why)
+			}
+		}
 		if f.outside != nil && err == nil {
 			if made := f.outside(s.x); made != "" {
 				c.outside[e.name+" is used outside the range it was fitted for: "+made] = true

@@ -22,6 +22,9 @@ func (p *Plan) Exchange(name, policy string) (*proxygen.Family, error) {
 		}
 		return nil, p.file.fail(place{1, 1}, "no family %s; there are: %s", name, strings.Join(there, ", "))
 	}
+	if err := p.placed(); err != nil {
+		return nil, err
+	}
 	fam := p.Families[at]
 	out := &proxygen.Family{Name: fam.Name, Policy: policy}
 	fixed, isFixed := strings.CutPrefix(policy, "fixed:")

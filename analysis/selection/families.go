@@ -12,6 +12,7 @@ import (
 
 	"marple/analysis/files"
 	"marple/analysis/formula"
+	"marple/analysis/machine"
 	"marple/analysis/run"
 )
 
@@ -21,6 +22,7 @@ type Plan struct {
 	Unit         float64 // of all times in the file and in a JSON call graph, in seconds
 	Sizes        Sizes
 	machine      map[string]float64
+	home         *machine.Machine // that machine: names a file of; nil: none
 	Families     []*Family
 	interactions []*interaction
 	translations []*translation
@@ -202,6 +204,9 @@ func (f file) plan(root ast.Node) (*Plan, error) {
 			return nil
 		}},
 		{"machine", func(n ast.Node) error {
+			if _, ok := mapping(n); !ok {
+				return f.machine(n, p)
+			}
 			return f.entries(n, "machine", func(key string, _, value ast.Node) error {
 				var x float64
 				err := f.number("machine: "+key, &x)(value)
@@ -227,6 +232,23 @@ func (f file) plan(root ast.Node) (*Plan, error) {
 		return nil, err
 	}
 	return p, p.check()
+}
+
+// machine reads what marple doctor --machine has written.
+func (f file) machine(n ast.Node, p *Plan) error {
+	var name string
+	if err := f.text("machine", &name)(n); err != nil {
+		return err
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(filepath.Dir(f.path), name)
+	}
+	m, err := machine.Read(name)
+	if err != nil {
+		return f.fail(at(n), "machine: %v", err)
+	}
+	p.home, p.machine = m, m.Properties()
+	return nil
 }
 
 // sizes reads parameter: value, {from, to}, or a list of values; lists are read side by side.

@@ -22,9 +22,10 @@ import (
 type fitted struct {
 	what       string
 	at         place
-	from       *source // that is still to be looked into; nil: models are there
-	inclusive  *bool   // the estimate's
-	models     []*model.Model
+	from       *source              // that is still to be looked into; nil: models are there
+	inclusive  *bool                // the estimate's
+	all        []*model.Model       // those that were picked, of all machines
+	models     []*model.Model       // those of them that count here
 	where      []map[string]float64 // what parameters a model is for; nil: any
 	predictors []*model.Predictor
 	shares     []float64
@@ -91,6 +92,7 @@ func (f *fitted) look(p *Plan) (err error) {
 	if f.models, err = pick(from.models, from.name, from.response, from.mode); err != nil {
 		return fmt.Errorf("%s: %w", from.path, err)
 	}
+	f.all = f.models
 	return nil
 }
 
@@ -199,6 +201,7 @@ func few(list []string) string {
 
 // prepare makes the models ready for a machine.
 func (f *fitted) prepare(machine map[string]float64) error {
+	f.predictors, f.shares, f.names, f.where, f.optional = nil, nil, nil, nil, nil
 	total := 0.0
 	parts := map[string]int{} // samples, by what parameters they have
 	for _, m := range f.models {
@@ -305,6 +308,14 @@ func (f *fitted) compile(names []string) *compiled {
 		deviation: func(x []float64) float64 { return math.Sqrt(max(0, square(x)-mean(x)*mean(x))) },
 		error:     sum((*model.Predictor).Error),
 		outside:   f.outside(names),
+		unsure: func(x []float64) string {
+			for i, p := range f.predictors {
+				if why := p.Unsure(inputs[i](x)); why != "" {
+					return why
+				}
+			}
+			return ""
+		},
 	}
 }
 

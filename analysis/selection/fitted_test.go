@@ -56,7 +56,8 @@ machine: {f: 2}`, map[string]string{"m.json": modelFile})
 	a = answer(t, Question{Graph: &graph.Graph{Root: root}, Plan: plan})
 	require.Equal(t, []string{"A.one is used outside the range it was fitted for: x from 1 to 4"}, a.Notes)
 
-	code := plan.Members()
+	code, err := plan.Members()
+	require.NoError(t, err)
 	require.Contains(t, code, `predictions["Exec. Time"] = (2.0 * x_input) * 0.001;`)
 	require.Contains(t, code, `0.75 * (x_input) + 0.25 * (`)
 

@@ -10,7 +10,10 @@ import (
 
 // Members writes a class of C++ for each implementation that has a model: it predicts what the model does. It
 // is derived from AbstractFamilyMember in marple_family.hpp. Machine parameters have the file's values.
-func (p *Plan) Members() string {
+func (p *Plan) Members() (string, error) {
+	if err := p.placed(); err != nil {
+		return "", err
+	}
 	var b strings.Builder
 	b.WriteString("// Written by marple select --emit-cpp. Times are in seconds.\n#pragma once\n\n" +
 		"#include <algorithm>\n#include <cmath>\n\n#include \"marple_family.hpp\"\n\nnamespace modeling {\n")
@@ -23,7 +26,7 @@ func (p *Plan) Members() string {
 		}
 	}
 	b.WriteString("\n} // namespace modeling\n")
-	return b.String()
+	return b.String(), nil
 }
 
 func (p *Plan) member(b *strings.Builder, i *Implementation, class string) {

@@ -44,7 +44,8 @@ families:
         time: "`+"`long`*`a.b`*`a::b`*`a b`"+`"
 `))
 	require.NoError(t, err)
-	code := plan.Members()
+	code, err := plan.Members()
+	require.NoError(t, err)
 
 	directory := t.TempDir()
 	var program strings.Builder

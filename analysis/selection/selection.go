@@ -20,22 +20,26 @@ import (
 	"strings"
 	"time"
 
+	"marple/analysis/machine"
 	"marple/analysis/run"
 	"marple/analysis/selection/graph"
 	"marple/analysis/selection/optimum"
 	"marple/analysis/selection/prune"
+	"marple/analysis/words"
 )
 
 // Question is what to choose for.
 type Question struct {
-	Graph  *graph.Graph
-	Plan   *Plan
-	Rule   prune.Rule
-	Given  Sizes // what counts more than the file's
-	Best   int   // how many assemblies are wanted
-	Front  []string
-	Draws  int           // of the models' errors, for the probability that the choice is right
-	Within time.Duration // 0: as long as it takes
+	Graph *graph.Graph
+	Plan  *Plan
+	Rule  prune.Rule
+	Given Sizes // what counts more than the file's
+	// Machine is the one to predict for; nil: that of the run.
+	Machine *machine.Machine
+	Best    int // how many assemblies are wanted
+	Front   []string
+	Draws   int           // of the models' errors, for the probability that the choice is right
+	Within  time.Duration // 0: as long as it takes
 }
 
 // Answer is what was found.
@@ -88,6 +92,9 @@ func Select(ctx context.Context, q Question) (*Answer, error) {
 }
 
 func newSelector(ctx context.Context, q *Question) (*selector, error) {
+	if err := q.Plan.on(q.measured(), q.Machine); err != nil {
+		return nil, err
+	}
 	core := prune.Judge(q.Graph.Root).Keep(q.Rule)
 	c, err := newComposite(q.Plan, q.Graph, core, q.Given)
 	if err != nil {
@@ -216,6 +223,10 @@ func (s *selector) describe() {
 		s.a.Choices = append(s.a.Choices, choice)
 	}
 	s.space()
+	if m := s.q.Machine; m != nil && elsewhere(s.q.measured(), m) {
+		s.a.Notes = append(s.a.Notes, fmt.Sprintf("predicted for the machine %s; %s of it have no model, and count as on the machine that was measured",
+			m.Name, words.Duration(s.a.Fixed+s.a.Pruned)))
+	}
 	s.a.Notes = append(s.a.Notes, slices.Sorted(maps.Keys(s.outside))...)
 	for _, q := range s.plan.Qualities {
 		if x := s.quality(q, s.best); !math.IsInf(x, 0) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"marple/analysis/callgraph"
+	"marple/analysis/machine"
 	"marple/analysis/run"
 )
 
@@ -52,8 +53,9 @@ type Path struct {
 type Point struct {
 	Ranks, Measured int
 	Parameters      map[string]float64
-	Total           uint64 // cost of the main call tree, ns
-	Times           []Time // each path at most once
+	Machine         *machine.Machine // nil: not known
+	Total           uint64           // cost of the main call tree, ns
+	Times           []Time           // each path at most once
 }
 
 // Time is what a call path cost a run (run.Node.Cost), and the part of it inside MPI, in ns of all ranks.
@@ -114,6 +116,10 @@ func (r *Runs) Series(least float64, choice Choice) ([]*Series, error) {
 	if err != nil {
 		return nil, err
 	}
+	machines, err := r.machines()
+	if err != nil {
+		return nil, err
+	}
 	responses := choice.Responses
 	if len(responses) == 0 {
 		responses = quantities
@@ -156,6 +162,12 @@ func (r *Runs) Series(least float64, choice Choice) ([]*Series, error) {
 			for _, s := range found[t.Path] {
 				s.X = append(s.X, x)
 				s.Y = append(s.Y, t.quantity(s.Response)/1e9/float64(max(p.Measured, 1)))
+				if machines != nil {
+					if s.Labels == nil {
+						s.Labels, s.Machines = map[string][]string{}, machines
+					}
+					s.Labels[Machine] = append(s.Labels[Machine], p.Machine.Name)
+				}
 			}
 		}
 	}
@@ -224,7 +236,34 @@ func Parameters(runs []*run.Run, chosen []string) ([]string, error) {
 }
 
 func point(r *run.Run) Point {
-	return Point{Ranks: r.Ranks, Measured: r.Measured, Parameters: r.Parameters}
+	return Point{Ranks: r.Ranks, Measured: r.Measured, Parameters: r.Parameters, Machine: r.Machine}
+}
+
+// Machines are the properties of the machines that runs were on, by name; nil where all were on one, or none says.
+func Machines(runs []*run.Run) (map[string]map[string]float64, error) {
+	all := &Runs{}
+	for _, r := range runs {
+		all.Points = append(all.Points, point(r))
+	}
+	return all.machines()
+}
+
+func (r *Runs) machines() (map[string]map[string]float64, error) {
+	found, silent := map[string]map[string]float64{}, 0
+	for _, p := range r.Points {
+		if p.Machine == nil {
+			silent++
+		} else if found[p.Machine.Name] == nil {
+			found[p.Machine.Name] = p.Machine.Properties()
+		}
+	}
+	switch {
+	case len(found) < 2:
+		return nil, nil
+	case silent > 0:
+		return nil, fmt.Errorf("%d of %d runs do not say on which machine they were, and the others were on several; leave them out, or measure them with marple exec --machine FILE", silent, len(r.Points))
+	}
+	return found, nil
 }
 
 func (p Point) parameter(name string) (float64, bool) {

@@ -9,6 +9,7 @@ package series
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -28,7 +29,53 @@ type Series struct {
 	// Place is the call path of each sample, empty if the series has one place only.
 	Place   []string
 	LeftOut []LeftOut
-	Notes   []string
+	// Machines are the properties of the machines that Labels[Machine] names; nil where there is one machine, or nothing is known.
+	Machines map[string]map[string]float64
+	Notes    []string
+}
+
+// Machine is the label that says on which machine a sample was measured.
+const Machine = "machine"
+
+// On gives a series the machines that its label names, all of which must be known.
+func (s *Series) On(known map[string]map[string]float64) error {
+	s.Machines = map[string]map[string]float64{}
+	for _, name := range s.Labels[Machine] {
+		if s.Machines[name] = known[name]; known[name] == nil {
+			return fmt.Errorf("nothing is known of the machine %q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+		}
+	}
+	return nil
+}
+
+// Join puts series of several machines together, by what was measured and the parameters it was measured by. Where a
+// call was made is not told apart.
+func Join(from map[string][]*Series, known map[string]map[string]float64) (list []*Series, err error) {
+	found := map[string]*Series{}
+	for _, name := range slices.Sorted(maps.Keys(from)) {
+		for _, s := range from[name] {
+			key := fmt.Sprintf("%q", append([]string{s.Name, s.Response}, s.Parameters...))
+			all := found[key]
+			if all == nil {
+				all = &Series{Name: s.Name, Response: s.Response, Unit: s.Unit, Parameters: s.Parameters, Labels: map[string][]string{}}
+				found[key] = all
+				list = append(list, all)
+			}
+			all.X, all.Y = append(all.X, s.X...), append(all.Y, s.Y...)
+			all.Labels[Machine] = append(all.Labels[Machine], slices.Repeat([]string{name}, len(s.Y))...)
+			for _, l := range s.LeftOut {
+				for range l.Count {
+					all.LeaveOut(l.Why, l.First)
+				}
+			}
+		}
+	}
+	for _, s := range list {
+		if err := s.On(known); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
 // LeftOut counts samples that could not be used.

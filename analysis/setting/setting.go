@@ -85,6 +85,8 @@ var Table = []Setting{
 		Doc: "directory with models of your own, by which runs are recognized and diagnosed as by the built-in ones"},
 	{Key: "params", Kind: Pairs, Value: "NAME=NUMBER,...",
 		Doc: "parameters of this run, such as the size of the problem, for marple fit"},
+	{Key: "machine", Kind: Text, Value: "FILE",
+		Doc: "what marple doctor --machine has measured of this machine, to be kept with the run for marple fit"},
 	{Key: "core", Kind: Text, Value: "FILE",
 		Doc: "analysis core to open (default: beside libmarple.so, libmarple-core.so in rank 0 and libmarple-ranks.so in others)"},
 }

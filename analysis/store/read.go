@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"marple/analysis/callgraph"
+	"marple/analysis/machine"
 	"marple/analysis/model"
 	"marple/analysis/run"
 	"marple/analysis/series"
@@ -377,10 +378,19 @@ func (s *Store) Runs(ctx context.Context, trials []*Trial, least float64) (*seri
 	at := map[int64]int{} // points, by trial
 	first, last := int64(math.MaxInt64), int64(0)
 	var applications []string
+	machines := map[string]*machine.Machine{}
 	for i, t := range trials {
+		name := t.Metadata[machineKey]
+		if _, known := machines[name]; name != "" && !known {
+			r, err := s.Run(ctx, t.ID)
+			if err != nil {
+				return nil, err
+			}
+			machines[name] = r.Machine
+		}
 		at[t.ID] = i
 		first, last = min(first, t.ID), max(last, t.ID)
-		all.Points = append(all.Points, series.Point{Ranks: t.Ranks, Measured: t.Measured, Parameters: t.Parameters, Total: t.total})
+		all.Points = append(all.Points, series.Point{Ranks: t.Ranks, Measured: t.Measured, Parameters: t.Parameters, Machine: machines[name], Total: t.total})
 		if !slices.Contains(applications, t.Application) {
 			applications = append(applications, t.Application)
 		}

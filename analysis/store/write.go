@@ -657,6 +657,9 @@ func (w *writer) rows(t *trial, id, experiment int64) (int64, error) {
 	return id, nil
 }
 
+// machineKey is the metadata's name for the machine that a run says it was on.
+const machineKey = "machine"
+
 // metadataOf a run is what it says of its circumstances.
 func metadataOf(r *run.Run) map[string]string {
 	hosts := []string{}
@@ -664,6 +667,9 @@ func metadataOf(r *run.Run) map[string]string {
 		hosts = append(hosts, h.Name)
 	}
 	of := map[string]string{"mpi.family": r.MPI.Family, "thread_level": r.ThreadLevel, "clocks": strings.Join(r.Clocks, " "), "hosts": strings.Join(hosts, " ")}
+	if r.Machine != nil {
+		of[machineKey] = r.Machine.Name
+	}
 	for _, m := range r.Metadata {
 		if name := asName(m.Name, "unnamed"); of[name] == "" && len(of) < MaxMetadata {
 			of[name] = m.Value

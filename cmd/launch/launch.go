@@ -91,9 +91,9 @@ or MARPLE_CONFIG (keep-raw: on). A flag counts more than a variable, a variable 
 		if strings.Contains(os.Getenv("LD_PRELOAD"), "/libmarple.so") && !c.Flags().Changed("site") {
 			set["site"] = "0"
 		}
-		if families := set["families"]; families != "" { // the program may change its directory
-			if path, err := filepath.Abs(families); err == nil {
-				set["families"] = path
+		for _, key := range []string{"families", "machine"} { // the program may change its directory
+			if path, err := filepath.Abs(set[key]); err == nil && set[key] != "" {
+				set[key] = path
 			}
 		}
 		if own := set["knowledge"]; own != "" {

@@ -29,15 +29,37 @@ func doctorCommand() *cobra.Command {
 	c := &cobra.Command{Use: "doctor [PROGRAM]", Short: "Tell what Marple can measure here, and what would stop it",
 		Long: `Loads Marple's library the way a measured program does, without running any program, and reports: the MPI
 libraries found and whether they are recognised, the clock, counters, and limits that would stop the analysis
-core. With PROGRAM, reports what that program would find: its own MPI library, its own limits.`,
-		Args: func(_ *cobra.Command, arguments []string) error {
-			if len(arguments) > 1 {
-				return usage("doctor: expected one program at most")
-			}
-			return nil
-		}}
+core. With PROGRAM, reports what that program would find: its own MPI library, its own limits.
+
+With --machine it measures what models of several machines go by, and writes it to machine.json: the clock rate of busy
+cores, double-precision operations, latency and bandwidth of each cache and of memory, all cores at once; and, with
+a launcher, latency and bandwidth of messages between ranks 0 and 1, 2 and 3, and so on:
+
+    marple doctor --machine -- mpirun -n 2
+    marple exec --machine machine.json ...      runs carry it, for marple fit and marple select --machine
+
+Without a launcher or an MPI the file says that messages were not measured. Measure an idle machine: what others
+do there is in the figures.`,
+	}
 	as := format(c, "text", "json")
+	measure := c.Flags().Bool("machine", false, "measure this machine, and write it to a file")
+	out := c.Flags().StringP("output", "o", "machine.json", "with --machine: file to write to")
+	name := c.Flags().String("name", "", "with --machine: name of it, the same for all nodes of a kind (default: the host's)")
+	c.Args = func(c *cobra.Command, arguments []string) error {
+		switch {
+		case *measure && len(arguments) > 0 && c.ArgsLenAtDash() != 0:
+			return usage("doctor: expected --machine, or --machine -- LAUNCHER, such as: marple doctor --machine -- mpirun -n 2")
+		case !*measure && len(arguments) > 1:
+			return usage("doctor: expected one program at most")
+		case !*measure && (c.Flags().Changed("output") || c.Flags().Changed("name")):
+			return usage("doctor: expected -o and --name together with --machine")
+		}
+		return nil
+	}
 	c.RunE = func(c *cobra.Command, arguments []string) error {
+		if *measure {
+			return measureMachine(c, *out, *name, arguments, *as)
+		}
 		library, err := launch.Library()
 		if err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 
 	"marple/analysis/formula"
 	"marple/analysis/invocation"
+	"marple/analysis/machine"
 	"marple/analysis/model"
 	"marple/analysis/pipeline"
 	"marple/analysis/plot"
@@ -27,7 +28,7 @@ import (
 // fitFlags are what the user asks for.
 type fitFlags struct {
 	format, model, out, plot, name, family, form, machine string
-	responses, parameters, by, predict                    []string
+	responses, parameters, by, predict, machines          []string
 	confidence, least                                     float64
 	trials                                                []*store.Trial // that the series are of
 	averageModes, negative, details, save                 bool
@@ -47,6 +48,10 @@ func fitCommand() *cobra.Command {
     db:SELECTION     the same, of trials in the database: db:3,5,8-10, db:app/experiment,
                      'db:ranks >= 8' (see marple db)
 
+Of runs on several machines (marple exec --machine), and of a CSV file with a column machine and --machines, coefficients are functions
+of what was measured of the machines, where leaving one out shows that these explain the difference; else each machine has its
+own model, and a note says why. Such models predict for another machine with --model and --machine, or marple select --machine.
+
 or, with --model FILE instead of a source, a model file that was written with -o or by hand.
 
 Families: ` + strings.Join(model.Families(), ", ") + `
@@ -59,7 +64,8 @@ min, max, floor, ceil, if(condition, then, else), parameters and machine paramet
 		Example: `  marple fit data.csv --predict n=1000,2000
   marple fit data.csv --response time --param n,p -o model.json --plot model.svg
   marple fit marple-app-*/ --name solve
-  marple fit --model model.json --predict n=4000 --machine ghz=3.1`,
+  marple fit --model model.json --predict n=4000 --machine ghz=3.1
+  marple fit a/ b/ c/ d/ -o model.json; marple fit --model model.json --predict ranks=64 --machine other.json`,
 	}
 	f := &fitFlags{}
 	as := format(c, "text", "json")
@@ -74,7 +80,8 @@ min, max, floor, ceil, if(condition, then, else), parameters and machine paramet
 	fl.StringVar(&f.family, "family", "", "only this family; polynomial:2 is one of degree 2")
 	fl.StringVar(&f.form, "form", "", "fit this formula; names in it that are no parameters are coefficients")
 	fl.StringArrayVar(&f.predict, "predict", nil, "values of the parameters to predict for: n=100,200 or n=100,200,p=8")
-	fl.StringVar(&f.machine, "machine", "", "machine parameters for --model: name=number,...")
+	fl.StringVar(&f.machine, "machine", "", "machine to predict for with --model: a file of marple doctor --machine, or name=number,...")
+	fl.StringSliceVar(&f.machines, "machines", nil, "files of marple doctor --machine, for the column machine of a CSV file")
 	fl.Float64Var(&f.confidence, "confidence", 95, "percent of intervals")
 	fl.Float64Var(&f.least, "least", 1, "leave out call paths below this percentage of the time")
 	fl.BoolVar(&f.averageModes, "average-modes", false, "one model even where samples fall into several modes")
@@ -117,9 +124,9 @@ func (f *fitFlags) run(c *cobra.Command, arguments []string) error {
 	if err != nil {
 		return usage("--predict: %v", err)
 	}
-	machine, err := setting.ParsePairs(f.machine)
+	properties, err := machineProperties(f.machine)
 	if err != nil {
-		return usage("--machine: %v", err)
+		return err
 	}
 	var sources []*series.Series
 	var fitted [][]*model.Model // by source
@@ -142,7 +149,7 @@ func (f *fitFlags) run(c *cobra.Command, arguments []string) error {
 	if len(models) == 0 {
 		return errors.New("nothing to model" + inName(f.name))
 	}
-	if err := predict(models, points, machine); err != nil {
+	if err := predict(models, points, properties); err != nil {
 		return err
 	}
 	if err := f.print(c, models); err != nil {
@@ -156,7 +163,7 @@ func (f *fitFlags) run(c *cobra.Command, arguments []string) error {
 			return err
 		}
 	}
-	if err := f.draw(c, sources, fitted, machine); err != nil {
+	if err := f.draw(c, sources, fitted, properties); err != nil {
 		return err
 	}
 	for _, m := range models {
@@ -168,6 +175,25 @@ func (f *fitFlags) run(c *cobra.Command, arguments []string) error {
 		return fmt.Errorf("no model: %s", models[0].Reason)
 	}
 	return errors.New("no model: each response says why")
+}
+
+// machineProperties are those of a file of marple doctor --machine, or of name=number,….
+func machineProperties(text string) (map[string]float64, error) {
+	if text == "" {
+		return nil, nil
+	}
+	if _, err := os.Stat(text); err == nil {
+		m, err := machine.Read(text)
+		if err != nil {
+			return nil, err
+		}
+		return m.Properties(), nil
+	}
+	properties, err := setting.ParsePairs(text)
+	if err != nil {
+		return nil, usage("--machine: %v, or a file of marple doctor --machine", err)
+	}
+	return properties, nil
 }
 
 func inName(name string) string {
@@ -231,7 +257,7 @@ func (f *fitFlags) read(c *cobra.Command, paths []string) ([]*series.Series, err
 	case len(paths) == 1 && !isRun(path) && filepath.Ext(path) == ".parquet":
 		list, err = invocation.Read(path, f.choice())
 	case len(paths) == 1 && !isRun(path):
-		list, err = series.ReadCSV(path, f.choice())
+		list, err = f.readCSV(path)
 	case len(paths) == 1:
 		list, err = f.readRun(path)
 	default:
@@ -277,7 +303,60 @@ func (f *fitFlags) readRuns(paths []string) ([]*series.Series, error) {
 		}
 		runs = append(runs, r)
 	}
-	return series.OfRuns(runs, f.least/100, f.choice())
+	list, err := series.OfRuns(runs, f.least/100, f.choice())
+	if err != nil {
+		return nil, err
+	}
+	invocations, err := f.readMachines(paths, runs)
+	return append(list, invocations...), err
+}
+
+// readMachines gives the invocations of components that runs on several machines have.
+func (f *fitFlags) readMachines(paths []string, runs []*run.Run) ([]*series.Series, error) {
+	known, err := series.Machines(runs)
+	if known == nil || err != nil || len(f.responses) > 0 {
+		return nil, err
+	}
+	on := map[string][]*series.Series{}
+	for i, path := range paths {
+		if filepath.Base(path) == run.File {
+			path = filepath.Dir(path)
+		}
+		if path = filepath.Join(path, run.InvocationsFile); runs[i].Invocations == 0 {
+			continue
+		}
+		list, err := invocation.Read(path, series.Choice{Negative: f.negative})
+		if err != nil {
+			return nil, err
+		}
+		on[runs[i].Machine.Name] = append(on[runs[i].Machine.Name], list...)
+	}
+	return series.Join(on, known)
+}
+
+// readCSV reads a table; --machines tells what is known of the machines in its column.
+func (f *fitFlags) readCSV(path string) ([]*series.Series, error) {
+	list, err := series.ReadCSV(path, f.choice())
+	if err != nil || len(f.machines) == 0 {
+		return list, err
+	}
+	known := map[string]map[string]float64{}
+	for _, file := range f.machines {
+		m, err := machine.Read(file)
+		if err != nil {
+			return nil, err
+		}
+		known[m.Name] = m.Properties()
+	}
+	for _, s := range list {
+		if s.Labels[series.Machine] == nil {
+			return nil, fmt.Errorf("%s: no column %s, with names of the machines of --machines", path, series.Machine)
+		}
+		if err := s.On(known); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return list, nil
 }
 
 // fromDatabase begins the names of what is not in directories, but in the database.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"marple/analysis/files"
+	"marple/analysis/machine"
 	"marple/analysis/pipeline"
 	"marple/analysis/report"
 	"marple/analysis/run"
@@ -40,16 +41,25 @@ func recoverCommand() *cobra.Command {
 could not be analysed at its end; merges them, prints the report and writes run.json, as the end of the run
 would have done. Of each rank it says how it ended. Where the records of one run are in several directories, give all of
 them; the run is written to the first. Records stay where they are, so that it can be repeated, unless
---clear says otherwise.`}
+--clear says otherwise.
+
+Records do not hold what marple doctor --machine has measured: give the file again, where models of several machines need it.`}
 	as := format(c, "text", "json")
 	wait := c.Flags().Duration("wait", 0, "wait so long for ranks that still run")
 	own := knowledgeFlag(c)
 	full := c.Flags().Bool("full", false, "print the whole report, with its tables (default: what MARPLE_FULL says)")
+	on := c.Flags().String("machine", "", "what marple doctor --machine has measured of the machine that the run was on (default: MARPLE_MACHINE, if it is of this one)")
 	clear := c.Flags().Bool("clear", false, "remove the records when the run is stored, unless a rank still runs or a record could not be read")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
 		library, err := ownKnowledge(*own)
 		if err != nil {
 			return err
+		}
+		var measured *machine.Machine
+		if *on != "" {
+			if measured, err = machine.Read(*on); err != nil {
+				return err
+			}
 		}
 		path, err := filepath.Abs(arguments[0])
 		if err != nil {
@@ -68,6 +78,9 @@ them; the run is written to the first. Records stay where they are, so that it c
 		}
 		if list := absent(r); len(list) > 0 {
 			fmt.Fprintf(c.ErrOrStderr(), "marple: no records here of %s; where they are in other directories, give all of them: marple recover RUN OTHER-RUN\n", words.Ranks(list))
+		}
+		if r.Machine = measured; measured == nil {
+			pipeline.Carry(r, os.Getenv("MARPLE_MACHINE"))
 		}
 		pipeline.Choose(r, os.Getenv("MARPLE_FAMILIES"), path)
 		kept := r.Write(directory, report.Full(r, path))

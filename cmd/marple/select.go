@@ -9,6 +9,7 @@ import (
 	"github.com/goccy/go-json"
 	"github.com/spf13/cobra"
 
+	"marple/analysis/machine"
 	"marple/analysis/proxygen"
 	"marple/analysis/run"
 	"marple/analysis/selection"
@@ -29,7 +30,7 @@ The file of families (YAML); a program may also declare parts of it, with marple
     unit: ms                           # of all times here and in a JSON call graph: s, ms, us, ns
     sizes: {n: 1000, x: {from: 1, to: 10}, q: [10, 20, 20]}   # a value, a range, or values that were met
     records: sizes.csv                 # problem sizes that were met: component, name, calls, parameters…
-    machine: {clock: 2.8}              # parameters that are the machine's
+    machine: {clock: 2.8}              # parameters that are the machine's; or a file of marple doctor --machine
     families:
       flux:
         components: [flux1, flux2]     # its instances in the call graph; default: the family's name, or
@@ -65,6 +66,10 @@ The file of families (YAML); a program may also declare parts of it, with marple
       connections: [driver Flux flux1 Flux]   # user, uses port, provider, provides port
       go: driver GoPort
 
+With --machine the choice and its time are those of another machine, by models of runs on several (marple fit RUN... -o FILE); its range
+holds what such machines were missed by. What has no model counts as measured, which a note says. Models that cannot tell are
+refused: of one machine, of machines far from this one, or of machines that do not show what the time goes by.
+
 Expressions know + - * / ^, exp, log, log2, log10, sqrt, min, max, if(condition, then, else).
 
 --format json prints an object with the fields of "selection" in the schema that marple report --schema prints:
@@ -85,6 +90,7 @@ func selectCommand() *cobra.Command {
 	script := c.Flags().Bool("emit-rc", false, "print a script for Ccaffeine that makes and runs the assembly")
 	from := c.Flags().String("from", "", "with --emit-rc: the script that was measured, of which all but the exchanged classes is kept")
 	members := c.Flags().Bool("emit-cpp", false, "print C++ classes that predict what the models do (needs no GRAPH)")
+	elsewhere := c.Flags().String("machine", "", "predict for another machine: a file of marple doctor --machine")
 	out := c.Flags().StringP("output", "o", "", "file to write to")
 	write := func(text string) error {
 		if *out != "" {
@@ -108,7 +114,11 @@ func selectCommand() *cobra.Command {
 			if err := plan.Measure(""); err != nil {
 				return err
 			}
-			return write(plan.Members())
+			text, err := plan.Members()
+			if err != nil {
+				return err
+			}
+			return write(text)
 		}
 		if err := rule.check(); err != nil {
 			return err
@@ -122,6 +132,11 @@ func selectCommand() *cobra.Command {
 		var err error
 		if q.Graph, q.Plan, q.Given, err = readQuestion(arguments[0], *families, *by, sizes); err != nil {
 			return err
+		}
+		if *elsewhere != "" {
+			if q.Machine, err = machine.Read(*elsewhere); err != nil {
+				return err
+			}
 		}
 		q.Rule = rule.Rule
 		for _, l := range *limits {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"marple/analysis/machine"
 	"marple/analysis/run"
 	"marple/analysis/words"
 )
@@ -61,8 +62,9 @@ type Graph struct {
 	Paths int
 	// Parameters of the whole run, such as the size of the problem, that were recorded with it.
 	Parameters map[string]float64
-	Families   []string // what the program has declared of its components
-	Notes      []string // what of the source is not in it
+	Machine    *machine.Machine // of the run, if it says
+	Families   []string         // what the program has declared of its components
+	Notes      []string         // what of the source is not in it
 }
 
 // Walk visits a tree, parents first.
@@ -92,7 +94,7 @@ func FromRun(r *run.Run) (*Graph, error) {
 	if root == nil {
 		return nil, errNoGraph
 	}
-	g := &Graph{Unit: 1e-9, Ranks: max(r.Measured, 1), By: Path, Parameters: r.Parameters, Families: r.Families}
+	g := &Graph{Unit: 1e-9, Ranks: max(r.Measured, 1), By: Path, Parameters: r.Parameters, Machine: r.Machine, Families: r.Families}
 	made := map[*run.Node]*Node{}
 	root.Costs(func(n *run.Node, inclusive uint64) {
 		out := &Node{Name: n.Name, Component: component(n), Inclusive: float64(inclusive) / float64(g.Ranks), CallPaths: []*run.Node{n}}
