@@ -113,7 +113,7 @@ $(BUILD)/marple-machine: $(wildcard cmd/machine/*)
 	@$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) $(CFLAGS) -o $@ $(filter %.c,$^) -ldl -lpthread
 
 mock: $(BUILD)/mock/bin/mpirun
-$(BUILD)/mock/bin/mpirun: $(wildcard test/mock/lib/* test/mock/include/* test/mock/mockrun/*.go test/mock/world/*.go) test/mock/build.sh
+$(BUILD)/mock/bin/mpirun: $(wildcard test/mock/lib/* test/mock/fortran/* test/mock/include/* test/mock/mockrun/*.go test/mock/world/*.go) test/mock/build.sh
 	@echo "MOCK $(BUILD)/mock"
 	@test/mock/build.sh $(BUILD)/mock
 

@@ -18,6 +18,7 @@ import (
 
 	"marple/analysis/analysistest"
 	"marple/analysis/page"
+	"marple/analysis/run"
 )
 
 // The page of a measured run, in a real browser: every view is opened with the mouse and used with keys.
@@ -151,7 +152,7 @@ func TestPageReplays(t *testing.T) {
 	b.screenshot("slid")
 	slide("0")
 	assert.Equal(t, plain, picture())
-	assert.Contains(t, text(".finding .source .hot"), "MPI_Waitall", "the first of its lines")
+	assert.Contains(t, text(".finding .source .hot"), "MPI_Allreduce", "of the place's two calls the one that its function makes")
 
 	b.do(`document.querySelector('nav a[href="#timeline"]').click()`)
 	b.until(`document.querySelector('#timeline.shown #lanes canvas') !== null`)
@@ -192,6 +193,8 @@ func TestServe(t *testing.T) {
 	}
 	r := c.Run(t, harness.Artifact(t, "marple"), "db", "import", "one", "two", "--experiment", "steps")
 	require.Zero(t, r.Code, r.Stderr)
+	// What was replayed is in a run's directory only.
+	require.NoError(t, os.Remove(filepath.Join(directory, "two", run.ReplayFile)))
 	server := exec.Command(harness.Artifact(t, "marple"), "serve", "--port", "0", ".", "db:heat")
 	server.Dir = directory
 	out, err := server.StdoutPipe()
