@@ -32,7 +32,6 @@
 #define CORE_MS 500          /* core time that the report of a run which ends early may take, */
 #define CORE_MS_PER_RANK 50  /* and for each rank */
 #define REPORTER "reporter" /* in raw/: made by the rank that has the report made, and written to when it is there */
-#define REASON "reason"     /* in raw/: made by the rank that says why MPI_Finalize gave up */
 
 extern char **environ;
 
@@ -187,28 +186,15 @@ static void lower_others(void)
         close(tasks);
 }
 
-/* Several ranks may know it, or only one that does not report: who makes this file says it. Empty: another one has. */
-static const char *reason(void)
-{
-    const char *why = mrl_core_why();
-    int fd = *why ? mrl_raw_open(REASON, O_WRONLY | O_CREAT | O_EXCL) : -1;
-    if (fd >= 0)
-        close(fd);
-    return *why && (fd >= 0 || errno != EEXIST) ? why : "";
-}
-
 static void settle(const char *wait)
 {
+    const char *why = mrl_core_why();
     if (!mrl.in_file || mrl.confined)
         return;
-    const char *why = reason();
     int fd = mrl_raw_open(REPORTER, O_WRONLY | O_CREAT | O_EXCL);
     if (fd < 0) {
-        if (errno == EEXIST && await_report()) {
-            if (*why)
-                mrl_say_here("%s", why);
+        if (errno == EEXIST && await_report())
             return;
-        }
         if (!mrl_directory_there())
             mrl_say_here("%s is another directory than the one that was made for the records, which stay there: %s", mrl.raw, strerror(errno));
         else if (errno != ENOENT) /* which another rank's report has removed */

@@ -23,7 +23,7 @@ static void exchange(int n)
 static int lay(const char *directory, const char *victim, bool pipes)
 {
     static const char *const names[] = {"run.json", "report.txt", "replay.bin", "invocations.parquet", "raw/merged", "raw/reporter",
-                                        "raw/reason", "raw/rank-000000.mrl.0.spill", "raw/rank-000000.mrl.0.calls", "raw/rank-000000.mrl.panic"};
+                                        "raw/rank-000000.mrl.0.spill", "raw/rank-000000.mrl.0.calls", "raw/rank-000000.mrl.panic"};
     int failed = 0;
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         char from[4096], to[4096];

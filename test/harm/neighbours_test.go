@@ -23,7 +23,7 @@ func victims(t *testing.T, directory string) map[string]string {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Join(directory, "raw"), 0o755))
 	for _, name := range []string{"run.json", "report.txt", "replay.bin", "report.html", "invocations.parquet", "raw/rank-000000.mrl", "raw/rank-000001.mrl",
-		"raw/rank-000000.mrl.0.log", "raw/rank-000001.mrl.0.log", "raw/rank-000000.mrl.0.spill", "raw/rank-000000.mrl.0.calls", "raw/merged", "raw/reporter", "raw/reason"} {
+		"raw/rank-000000.mrl.0.log", "raw/rank-000001.mrl.0.log", "raw/rank-000000.mrl.0.spill", "raw/rank-000000.mrl.0.calls", "raw/merged", "raw/reporter"} {
 		require.NoError(t, os.WriteFile(filepath.Join(directory, name), []byte("a file of the victim's, of 42 bytes, named "+name), 0o644))
 	}
 	return contents(t, directory)

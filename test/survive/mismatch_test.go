@@ -10,21 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Why MPI_Finalize gave up is said once, by a rank that knows it, though another one that does not has the report made.
-func TestReasonIsSaid(t *testing.T) {
-	for _, m := range both {
-		t.Run(m.name, func(t *testing.T) {
-			need(t, m.cc, m.launch[0])
-			directory := t.TempDir()
-			program, to := subject{source: "mismatch.c", flags: []string{"-I", filepath.Join(top, "cshim")}}.compile(t, m, directory), filepath.Join(directory, "run")
-			measured := run(t, directory, nil, slices.Concat(m.launch, []string{"-n", "2", filepath.Join(build, "marple"), "exec", "--out", to, "--", program, to, "reported"}))
-			require.Equal(t, "exit 0", measured.code, measured.err)
-			require.Equal(t, 1, strings.Count(measured.err, "marple: "), measured.err)
-			require.Contains(t, measured.err, "marple: MPI_Finalize could not merge 3 records (send 3)\n")
-		})
-	}
-}
-
 // Where fewer records were merged than made, that is said before anything else, marple recover makes the report, and the record
 // files stay.
 func TestRecordsMissing(t *testing.T) {
