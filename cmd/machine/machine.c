@@ -230,12 +230,13 @@ static int sharing(const char *list)
 
 static void add_cache(int level, size_t size, int share)
 {
-    if (size == 0 || level_count == LEVELS - 1)
+    size_t working = size / 2 / share / (8 * LINE) * (8 * LINE);
+    if (working == 0 || level_count == LEVELS - 1)
         return;
     struct level *l = &levels[level_count++];
     snprintf(l->name, sizeof l->name, "l%d", level);
     l->size = size;
-    l->working = size / 2 / share / (8 * LINE) * (8 * LINE);
+    l->working = working;
 }
 
 static void find_caches(void)
