@@ -83,18 +83,29 @@ static uint64_t voluntary_switches(void)
     return getrusage(RUSAGE_THREAD, &usage) ? 0 : (uint64_t)usage.ru_nvcsw;
 }
 
+/* Asked are one after the other: where the core is lost between them, they do not belong together, and are asked again. */
 static struct off off_core(struct mrl_thread *t)
 {
     struct off off = {0, 0};
-    uint64_t wall = mrl_raw_ns(), cpu = cpu_ns();
-    uint64_t spent = cpu - t->cpu_ns, passed = wall - t->cpu_wall_ns;
+    uint64_t wall, cpu, spent, passed, delay = 0;
+    bool told = false;
+    for (int tries = 0; tries < 8; tries++) {
+        wall = mrl_raw_ns(), cpu = cpu_ns();
+        spent = cpu - t->cpu_ns, passed = wall - t->cpu_wall_ns;
+        /* The two clocks are calibrated apart: parts per million of a long interval mean nothing. */
+        if (passed <= spent || passed - spent < WORTH_ASKING_NS + passed / 10000) {
+            t->cpu_ns = cpu;
+            t->cpu_wall_ns = wall;
+            return off;
+        }
+        told = run_delay(&delay);
+        if (mrl_raw_ns() - wall < INTERRUPTED_NS)
+            break;
+    }
+    uint64_t lost = passed - spent, waited;
     t->cpu_ns = cpu;
     t->cpu_wall_ns = wall;
-    /* The two clocks are calibrated apart: parts per million of a long interval mean nothing. */
-    if (passed <= spent || passed - spent < WORTH_ASKING_NS + passed / 10000)
-        return off;
-    uint64_t lost = passed - spent, waited = 0, delay;
-    if (run_delay(&delay)) {
+    if (told) {
         waited = delay - t->delay_ns;
         t->delay_ns = delay;
     } else {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -15,9 +14,6 @@ import (
 
 	"marple/analysis/run"
 )
-
-// progress is what a command says where it takes long.
-var progress = regexp.MustCompile(`(?m)^marple: \w+ \([\dms]+\)\n`)
 
 // What a run's events say after they have been an OTF2 trace: the same waits, causes and finding; and every function of MPI comes
 // through.
@@ -31,7 +27,7 @@ func TestImportOfOTF2(t *testing.T) {
 			t.Helper()
 			got := harness.Command{Directory: directory}.Run(t, line...)
 			require.Zero(t, got.Code, got.Stderr)
-			require.Empty(t, progress.ReplaceAllString(got.Stderr, ""))
+			require.Empty(t, harness.Progress.ReplaceAllString(got.Stderr, ""))
 		}
 		onClock := *harness.Mock
 		onClock.Mpirun = append(append([]string{}, harness.Mock.Mpirun...), "--virtual")

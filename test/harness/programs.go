@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -252,10 +253,13 @@ func (c Command) Run(t testing.TB, line ...string) Result {
 	return r
 }
 
+// Progress is what Marple writes on stderr of what takes more than two seconds: on a busy machine, of anything.
+var Progress = regexp.MustCompile(`(?m)^marple: \w+ \([\dms]+\)\n`)
+
 // Said are the lines that Marple wrote on stderr, over all ranks.
 func (r Result) Said() []string {
 	var lines []string
-	for _, line := range strings.Split(r.Stderr, "\n") {
+	for _, line := range strings.Split(Progress.ReplaceAllString(r.Stderr, ""), "\n") {
 		if strings.HasPrefix(line, "marple:") {
 			lines = append(lines, line)
 		}
