@@ -15,8 +15,13 @@ import (
 // Bare runs a program as it is.
 func (m *Library) Bare(t testing.TB, c Command, n int, program ...string) Result {
 	t.Helper()
-	r := c.Run(t, m.Launch(n, slices.Concat(c.Before, program)...)...)
-	for again := 0; again < 3 && r.Code == -int(syscall.SIGPIPE); again++ { // MPICH's launcher, of itself, when processes end at once
+	return m.run(t, c, n, program)
+}
+
+// run has a launcher run a program. That of MPICH may end with SIGPIPE, of itself, when processes end at once: 3 times of 240.
+func (m *Library) run(t testing.TB, c Command, n int, program []string) (r Result) {
+	t.Helper()
+	for again := 0; again == 0 || again < 4 && r.Code == -int(syscall.SIGPIPE); again++ {
 		r = c.Run(t, m.Launch(n, slices.Concat(c.Before, program)...)...)
 	}
 	return r
@@ -25,8 +30,7 @@ func (m *Library) Bare(t testing.TB, c Command, n int, program ...string) Result
 // Under runs a program under `marple exec`, with flags of exec in front of it, into a run directory.
 func (m *Library) Under(t testing.TB, c Command, n int, directory string, program []string, flags ...string) Result {
 	t.Helper()
-	line := slices.Concat(c.Before, []string{Artifact(t, "marple"), "exec", "--out", directory}, flags, []string{"--"}, program)
-	return c.Run(t, m.Launch(n, line...)...)
+	return m.run(t, c, n, slices.Concat([]string{Artifact(t, "marple"), "exec", "--out", directory}, flags, []string{"--"}, program))
 }
 
 // Measured is for programs with which nothing is wrong: it returns what was measured beside how it ended.
