@@ -11,12 +11,12 @@ python3-sympy python3-tqdm python3-marshmallow python3-matplotlib python3-otf2 p
 python3-seaborn python3-arpeggio python3-msgpack python3-packaging python3-more-itertools python3-plotly python3-yaml
 libomp-dev libpetsc-real-dev libtrilinos-kokkos-dev slurmctld slurmd slurm-client munge curl rpm"
 
-# Other readers of Parquet files, and of profiles, to compare with. Without a network that takes minutes of retries; and npm
-# does not look at the system's certificates by itself.
+# Readers of Parquet files and of profiles. Without a network that takes minutes of retries; and npm does not look at the system's
+# certificates by itself.
 certificates=/etc/ssl/certs/ca-certificates.crt
-if command -v npm >/dev/null && ! [ -d build/node/node_modules/speedscope ]; then
+if command -v npm >/dev/null && ! [ -d build/node/node_modules/@duckdb/node-api ]; then
     [ -r "$certificates" ] && export NODE_EXTRA_CA_CERTS="${NODE_EXTRA_CA_CERTS:-$certificates}"
-    timeout 120 npm install --fetch-retries=0 --silent --no-audit --no-fund --prefix build/node hyparquet@1.31.5 speedscope@1.25.0 \
+    timeout 300 npm install --fetch-retries=0 --silent --no-audit --no-fund --prefix build/node @duckdb/node-api@1.5.6-r.1 speedscope@1.25.0 \
         >/dev/null 2>&1
 fi
 
@@ -38,7 +38,7 @@ still=
 for p in $missing; do
     dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'install ok installed' || still="$still $p"
 done
-for p in hyparquet speedscope; do
+for p in @duckdb/node-api speedscope; do
     [ -d "build/node/node_modules/$p" ] || still="$still $p"
 done
 [ -n "$still" ] || exit 0

@@ -187,15 +187,15 @@ computes.
 	require.NoDirExists(t, filepath.Join(directory, "run", run.RawDir))
 }
 
-// Another implementation of Parquet, which test/setup.sh installs where it can, reads the same.
-func TestInvocationsForAnotherReader(t *testing.T) {
+// DuckDB, which test/setup.sh installs where it can, reads the same.
+func TestInvocationsForDuckDB(t *testing.T) {
 	t.Parallel()
-	library := filepath.Join(harness.Top, "build", "node", "node_modules", "hyparquet")
+	library := filepath.Join(harness.Top, "build", "node", "node_modules", "@duckdb", "node-api")
 	if _, err := exec.LookPath("node"); err != nil {
 		harness.Missing(t, "node")
 	}
 	if _, err := os.Stat(library); err != nil {
-		harness.Missing(t, "hyparquet")
+		harness.Missing(t, "@duckdb/node-api")
 	}
 	harness.Mock.Need(t)
 	program := harness.Mock.Compile(t, "components", "-ldl")
@@ -205,11 +205,12 @@ func TestInvocationsForAnotherReader(t *testing.T) {
 	script := filepath.Join(directory, "read.mjs")
 	require.NoError(t, os.WriteFile(script, []byte(`
 const [library, file] = process.argv.slice(2)
-const { asyncBufferFromFile, parquetReadObjects } = await import(library)
-const rows = await parquetReadObjects({ file: await asyncBufferFromFile(file) })
-console.log(JSON.stringify(rows, (_, v) => typeof v === 'bigint' ? Number(v) : v))
+const { DuckDBInstance } = await import(library)
+const connection = await (await DuckDBInstance.create(':memory:')).connect()
+const rows = await connection.runAndReadAll("SELECT * FROM '" + file + "'")
+console.log(JSON.stringify(rows.getRowObjectsJS(), (_, v) => typeof v === 'bigint' ? Number(v) : v))
 `), 0o666))
-	out, err := exec.Command("node", script, filepath.Join(library, "src", "node.js"), filepath.Join(directory, "run", run.InvocationsFile)).CombinedOutput()
+	out, err := exec.Command("node", script, filepath.Join(library, "lib", "index.js"), filepath.Join(directory, "run", run.InvocationsFile)).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	_, rows := readInvocations(t, filepath.Join(directory, "run"))
 	for _, i := range rows {
