@@ -15,6 +15,7 @@ type Likeness struct {
 	// Confidence is that of the weakest sign, from 0 to 1.
 	Confidence float64 `json:"confidence"`
 	Signs      []Sign  `json:"signs"`
+	fits       float64 // that, however little names prove
 	plain      bool
 	told       bool // by names
 	parts      int  // a composition says more than the models that it is made of
@@ -29,8 +30,8 @@ type Sign struct {
 // Recognized is the confidence from which on a program is said to embody a model.
 const Recognized = 0.6
 
-// byName is the most that a look counts for which goes by names: what somebody has called it proves little. A design that
-// messages show as well is surer.
+// byName is the most that a look counts for which goes by names: what somebody has called it proves little. Which of two designs
+// it is does not hang on it: where messages fit both as well, a name is what there is to tell them apart.
 const byName = 0.8
 
 // Recognize says which models a run looks like, the likeliest first, and of equal ones what says more than general
@@ -58,7 +59,7 @@ func Recognize(r *run.Run, pieces ...*knowledge.Knowledge) ([]Likeness, error) {
 	}
 	later := map[bool]int{true: 1}
 	slices.SortStableFunc(list, func(a, b Likeness) int {
-		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(later[a.plain], later[b.plain]), cmp.Compare(b.parts, a.parts))
+		return cmp.Or(cmp.Compare(b.fits, a.fits), cmp.Compare(later[a.plain], later[b.plain]), cmp.Compare(b.parts, a.parts))
 	})
 	return list, nil
 }
@@ -173,6 +174,7 @@ func (e *evaluator) likeness(look *knowledge.Look) Likeness {
 		l.Signs = append(l.Signs, Sign{e.text(s.Says, nil, knowledge.Unit{}), x})
 		l.Confidence = min(l.Confidence, x)
 	}
+	l.fits = l.Confidence
 	if l.told && l.Confidence > byName {
 		l.Signs = append(l.Signs, Sign{"only names say so", byName})
 		l.Confidence = byName
