@@ -112,8 +112,9 @@ $(BUILD)/marple-machine: $(wildcard cmd/machine/*)
 	@echo "CC $@"
 	@$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) $(CFLAGS) -o $@ $(filter %.c,$^) -ldl -lpthread
 
-mock: $(BUILD)/mock/bin/mpirun
-$(BUILD)/mock/bin/mpirun: $(wildcard test/mock/lib/* test/mock/fortran/* test/mock/include/* test/mock/mockrun/*.go test/mock/world/*.go) test/mock/build.sh
+MOCK := $(BUILD)/mock/bin/mpirun $(if $(shell command -v gfortran),$(BUILD)/mock/bin/mpifort)
+mock: $(MOCK)
+$(MOCK) &: $(wildcard test/mock/lib/* test/mock/fortran/* test/mock/include/* test/mock/mockrun/*.go test/mock/world/*.go) test/mock/build.sh
 	@echo "MOCK $(BUILD)/mock"
 	@test/mock/build.sh $(BUILD)/mock
 

@@ -20,16 +20,17 @@ static void missing(void)
 /* A library has one of the spellings at least; they are the same function. */
 MRL_COLD mrl_function *mrl_fortran_resolve(enum mrl_function_id f, enum mrl_binding binding)
 {
-    static const char *const spellings[MRL_BINDINGS][4] = {
-        {"%s_", "%s", "%s__", "%S"}, {"%s_f08_", "%s_f08_large_"}, {"%s_f08ts_", "%s_f08ts_large_"}, {"%s_cptr_", "%s_cptr"}};
+    static const char *const spellings[2][MRL_BINDINGS][4] = {
+        {[MRL_F77] = {"%s_", "%s", "%s__", "%S"}, [MRL_F08] = {"%s_f08_"}, [MRL_F08TS] = {"%s_f08ts_"}, [MRL_CPTR] = {"%s_cptr_", "%s_cptr"}},
+        {[MRL_F08] = {"%s_f08_large_", "%s_c_f08_"}, [MRL_F08TS] = {"%s_f08ts_large_", "%s_c_f08ts_"}}}; /* MPICH 4.0's, and later ones' */
     const char *name = mrl_function_facts[f].name;
     size_t length = strlen(name);
     bool large = length > 2 && strcmp(name + length - 2, "_c") == 0;
     char base[64], symbol[96];
     snprintf(base, sizeof base, "%.*s", (int)(large ? length - 2 : length), name);
     mrl_function *function = NULL;
-    for (int i = large; !function && i < 4 && spellings[binding][i]; i++) {
-        const char *spelling = spellings[binding][i];
+    for (int i = 0; !function && i < 4 && spellings[large][binding][i]; i++) {
+        const char *spelling = spellings[large][binding][i];
         char cased[64];
         for (size_t k = 0; k < sizeof cased; k++)
             cased[k] = (char)(strcmp(spelling, "%S") == 0 ? toupper(base[k]) : tolower(base[k]));

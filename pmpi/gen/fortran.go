@@ -173,6 +173,9 @@ func fortranWrapper(f Function) string {
 		name := f.fortranName() + binding[0]
 		fmt.Fprintf(&b, "MRL_EXPORT void %s(%s)\n{\n    fortran_%s(mrl_fortran_next(MRL_FN_%s, %s), %s, MRL_CALLER, %s);\n}\n", name,
 			strings.Join(declared, ", "), f.Name, f.Name, binding[1], binding[1], strings.Join(untouched, ", "))
+		if f.Wide { // as MPICH has it from 4.1 on
+			fmt.Fprintf(&b, "MRL_ALIAS(%s_c%s, %s)\n", f.fortranName(), strings.Replace(binding[0], "_large", "", 1), name)
+		}
 		if binding[1] == "MRL_F77" {
 			fmt.Fprintf(&b, "MRL_PLAIN(%s, %s)\n", f.fortranName(), name)
 			for _, alias := range []string{f.fortranName() + "__", strings.ToUpper(f.fortranName())} {

@@ -105,7 +105,7 @@ func TestFortranNames(t *testing.T) {
 		measured[strings.ToLower(name)] = true
 	}
 	ours := symbols(t, harness.Artifact(t, "libmarple.so"))
-	entry := regexp.MustCompile(`^(mpi_\w+?|MPI_[A-Z0-9_]+?)(_|__|_f08_|_f08ts_|_f08_large_|_f08ts_large_)?$`)
+	entry := regexp.MustCompile(`^(mpi_\w+?|MPI_[A-Z0-9_]+?)(_|__|_f08_|_f08ts_|_f08_large_|_f08ts_large_|_c_f08_|_c_f08ts_)?$`)
 	for mpi, files := range map[*harness.Library][]string{
 		harness.OpenMPI: {"libmpi_mpifh.so", "libmpi_usempif08.so", "libmpi_usempi_ignore_tkr.so"},
 		harness.Mpich:   {"libmpichfort.so"},

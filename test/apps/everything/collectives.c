@@ -154,7 +154,7 @@ static bool reduced(const int *at, int count, int to, int first, int last)
             LATER(iName, prepare, good, out, in, __VA_ARGS__);                     \
             MPI4(AGAIN(Name##_init, prepare, good, out, in, __VA_ARGS__);)         \
         }                                                                          \
-        MPI4(WIDE;                                                                 \
+        COUNTS(WIDE;                                                                 \
              BLOCKING(Name##_c, prepare, good, out, in, __VA_ARGS__);              \
              LATER(iName##_c, prepare, good, out, in, __VA_ARGS__);                \
              AGAIN(Name##_init_c, prepare, good, out, in, __VA_ARGS__);)           \

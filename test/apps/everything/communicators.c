@@ -116,7 +116,7 @@ static void grids(void)
 #endif
 }
 
-#if MPI_VERSION >= 4 && !defined MOCK_MPI_H
+#ifdef HAS_MPI4
 /* Without a parent: from a group of the world's processes. */
 static void from_groups(void)
 {

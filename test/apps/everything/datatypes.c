@@ -55,7 +55,7 @@ void datatypes(void)
     MPI_Datatype type;
     int place = 0;
     CONSTRUCTORS(, int, MPI_Aint);
-    MPI4(CONSTRUCTORS(_c, MPI_Count, MPI_Count);)
+    COUNTS(CONSTRUCTORS(_c, MPI_Count, MPI_Count);)
     DO(Type_dup, MPI_DOUBLE, &type);
     use(&type, sizeof(double));
     DO(Pack, from, 3, MPI_INT, to, sizeof to, &place, SELF);
@@ -72,7 +72,7 @@ void datatypes(void)
     DO(Type_create_f90_real, 6, 30, &type);
     DO(Type_create_f90_complex, 6, 30, &type);
 #endif
-    MPI4(MPI_Count at = 0;
+    COUNTS(MPI_Count at = 0;
          DO(Pack_c, from, 3, MPI_INT, to, sizeof to, &at, SELF);
          at = 0;
          DO(Unpack_c, to, sizeof to, &at, from, 3, MPI_INT, SELF);

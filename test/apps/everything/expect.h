@@ -14,15 +14,25 @@
 
 /* What this MPI library has. */
 #ifdef MOCK_MPI_H
-#define MPI4(...)
 #define MPI3(...)
 #else
 #define MPI3(...) __VA_ARGS__ /* all of MPI-3.1 */
 #if MPI_VERSION >= 4
+#define HAS_COUNTS
+#endif
+#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5) /* which calls itself one of 3.1 */
+#define HAS_MPI4
+#endif
+#endif
+#ifdef HAS_MPI4
 #define MPI4(...) __VA_ARGS__
 #else
 #define MPI4(...)
 #endif
+#ifdef HAS_COUNTS
+#define COUNTS(...) __VA_ARGS__ /* large counts */
+#else
+#define COUNTS(...)
 #endif
 
 extern int rank, size; /* in MPI_COMM_WORLD */

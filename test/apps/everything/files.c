@@ -198,7 +198,7 @@ static void everything_on(MPI_Comm one, const char *path)
     DO_ON(File_set_size, comm, file, n * BYTES);
     DO_ON(File_set_atomicity, comm, file, 1);
     FORMS();
-    MPI4(FORMS(_c);)
+    COUNTS(FORMS(_c);)
     DO_ON(File_set_atomicity, comm, file, 0);
     at_the_end();
     DO_ON(Barrier, comm, comm); /* Open MPI's preallocation lets the file grow for a moment */

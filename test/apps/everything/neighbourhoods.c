@@ -65,7 +65,7 @@ static bool from_sources(void)
             NARROW;                                                               \
             FORMS(Name, iName, Name##_init, out, in, __VA_ARGS__)                 \
         }                                                                         \
-        MPI4(WIDE; FORMS(Name##_c, iName##_c, Name##_init_c, out, in, __VA_ARGS__)) \
+        COUNTS(WIDE; FORMS(Name##_c, iName##_c, Name##_init_c, out, in, __VA_ARGS__)) \
     } while (0)
 
 static void everything_on(MPI_Comm one, bool uneven)

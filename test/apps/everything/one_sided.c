@@ -92,7 +92,7 @@ static void lock(MPI_Win win)
     DO_ON(Barrier, comm, comm);
     DO_ON(Win_lock, comm, MPI_LOCK_EXCLUSIVE, to, 0, win);
     REQUESTED();
-    MPI4(REQUESTED(_c);)
+    COUNTS(REQUESTED(_c);)
     CALL(Put, AT, BYTES, 0, data, N, MPI_INT, to, 0, N, MPI_INT, win);
     put(comm, to, BYTES);
     DO_ON(Win_flush_local, comm, to, win);
@@ -109,7 +109,7 @@ static void lock(MPI_Win win)
     CHECK(before == 2 * data[1]);
     CALL(Compare_and_swap, AT, INT, INT, &none, &before, &before, MPI_INT, to, 1, win);
     DO_ON(Win_unlock, comm, to, win);
-    MPI4(DO_ON(Win_lock, comm, MPI_LOCK_SHARED, to, 0, win);
+    COUNTS(DO_ON(Win_lock, comm, MPI_LOCK_SHARED, to, 0, win);
          CALL(Put_c, AT, BYTES, 0, data, N, MPI_INT, to, 0, N, MPI_INT, win);
          put(comm, to, BYTES);
          DO_ON(Win_flush, comm, to, win);
@@ -160,7 +160,7 @@ static void shared(void)
     DO_ON(Win_allocate_shared, comm, ROOM * sizeof(int), sizeof(int), MPI_INFO_NULL, comm, &memory, &win);
     fence(win, memory);
     DO_ON(Win_free, comm, &win);
-    MPI4(DO_ON(Win_allocate_shared_c, comm, ROOM * sizeof(int), sizeof(int), MPI_INFO_NULL, comm, &memory, &win);
+    COUNTS(DO_ON(Win_allocate_shared_c, comm, ROOM * sizeof(int), sizeof(int), MPI_INFO_NULL, comm, &memory, &win);
          fence(win, memory);
          DO_ON(Win_free, comm, &win);)
 }
@@ -184,7 +184,7 @@ static void everything_on(MPI_Comm one)
     DO_ON(Win_allocate, comm, ROOM * sizeof(int), sizeof(int), MPI_INFO_NULL, comm, &memory, &win);
     fence(win, memory);
     DO_ON(Win_free, comm, &win);
-    MPI4(DO_ON(Win_create_c, comm, own, sizeof own, sizeof(int), MPI_INFO_NULL, comm, &win);
+    COUNTS(DO_ON(Win_create_c, comm, own, sizeof own, sizeof(int), MPI_INFO_NULL, comm, &win);
          fence(win, own);
          DO_ON(Win_free, comm, &win);
          DO_ON(Win_allocate_c, comm, ROOM * sizeof(int), sizeof(int), MPI_INFO_NULL, comm, &memory, &win);

@@ -96,7 +96,7 @@ static void modes(void)
     PERSISTENT(Bsend_init);
     PERSISTENT(Ssend_init);
     PERSISTENT(Rsend_init);
-    MPI4(SENDS(Send_c, Isend_c);
+    COUNTS(SENDS(Send_c, Isend_c);
          SENDS(Bsend_c, Ibsend_c);
          SENDS(Ssend_c, Issend_c);
          SENDS(Rsend_c, Irsend_c);
@@ -290,7 +290,7 @@ static void probes(void)
         CHECK(status.MPI_SOURCE == MPI_PROC_NULL);                                              \
     } while (0)
 
-#if MPI_VERSION >= 4 && !defined MOCK_MPI_H
+#ifdef HAS_MPI4
 /* Four parts of two ints; bytes are counted when the operation starts, and arrive when it ends. */
 static void partitioned(void)
 {
@@ -336,18 +336,18 @@ static void everything_on(MPI_Comm one)
     rank = me; /* contents are made of ranks in this communicator */
     modes();
     RECEIVES(Recv, Irecv, Recv_init);
-    MPI4(RECEIVES(Recv_c, Irecv_c, Recv_init_c);)
+    COUNTS(RECEIVES(Recv_c, Irecv_c, Recv_init_c);)
 #ifdef MOCK_MPI_H
     RECEIVES(Recv_c, Irecv_c, Recv_init);
 #endif
     short_message();
     BOTH_WAYS(Sendrecv, Sendrecv_replace);
-    MPI4(BOTH_WAYS(Sendrecv_c, Sendrecv_replace_c);)
+    COUNTS(BOTH_WAYS(Sendrecv_c, Sendrecv_replace_c);)
     MPI4(BOTH_WAYS_LATER(Isendrecv, Isendrecv_replace);)
-    MPI4(BOTH_WAYS_LATER(Isendrecv_c, Isendrecv_replace_c);)
+    COUNTS(BOTH_WAYS_LATER(Isendrecv_c, Isendrecv_replace_c);)
     probes();
     MATCHED(Mrecv, Imrecv);
-    MPI4(MATCHED(Mrecv_c, Imrecv_c);)
+    COUNTS(MATCHED(Mrecv_c, Imrecv_c);)
     MPI4(partitioned();)
     rank = world;
 }
@@ -367,7 +367,7 @@ void point_to_point(void)
     DO_ON(Comm_free, turned, &turned);
     DO(Buffer_detach, &back, &bytes);
     CHECK(back == buffer && bytes == sizeof buffer);
-    MPI4(MPI_Count wide;
+    COUNTS(MPI_Count wide;
          DO(Buffer_attach_c, buffer, sizeof buffer);
          DO(Buffer_detach_c, &back, &wide);
          CHECK(back == buffer && wide == sizeof buffer);)
