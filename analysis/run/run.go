@@ -505,6 +505,9 @@ type Gain struct {
 	Low     float64 `json:"low"`     // share that it is at least
 	High    float64 `json:"high"`    // and at most
 	AtMost  bool    `json:"at_most,omitempty"`
+	// Steady is the share that is left if the machine has made all that takes longer now and then, on one rank or another;
+	// not there where that makes no difference.
+	Steady *float64 `json:"steady,omitempty"`
 	// Behind says what else has to be removed for this to bring anything, where it is known.
 	Behind string `json:"behind,omitempty"`
 }

@@ -41,6 +41,9 @@ const (
 	// Cores leaves out the time for which ranks had none, and lets all begin at once. No call takes longer beside waiting
 	// than the quickest tenth on its path, of the rank in the middle.
 	Cores
+	// Steady takes from the time between calls what a disturbance may have added: where a rank took longer than three quarters of
+	// its times on that path, what is beyond that, but no more than the machine makes of it; see disturbed.
+	Steady
 	// Free calls take no time beside waiting, but for those that have nothing to do with a network.
 	Free
 	// Network has another one.
@@ -56,6 +59,9 @@ func IdealNetwork() Scenario { return Scenario{{Kind: Free}} }
 
 // CoreForEach is that every rank has a core.
 func CoreForEach() Scenario { return Scenario{{Kind: Cores}} }
+
+// WithoutDisturbance is that nothing takes longer now and then than it mostly does.
+func WithoutDisturbance() Scenario { return Scenario{{Kind: Steady}} }
 
 // Times are those of a program under a scenario, ns after the first rank's beginning.
 type Times struct {
@@ -220,6 +226,9 @@ func (x *player) change(c *Change) {
 		return
 	case Cores:
 		x.quicken()
+	case Steady:
+		x.settle()
+		return
 	case Free:
 		if c.Paths == nil && c.Ranks == nil {
 			x.rules = slices.DeleteFunc(x.rules, func(r *Change) bool { return r.Kind == Network })
@@ -532,6 +541,37 @@ func (x *player) alone(paths map[callgraph.ID]float64) bool {
 func (x *player) portion(c *Change, rank int, call uint32) int64 {
 	l := &x.p.Lanes[rank]
 	return scaled(x.lanes[rank].gaps[call], c.part(l.Paths[l.Calls[call].GapPath]))
+}
+
+// What the machine may add to what a rank computes on a core of its own: as much as interrupts and cold caches take, or half of
+// it, as memory and clock rates that are shared do.
+const (
+	disturbed = 100_000 // ns
+	stretched = 1.5
+)
+
+// settle takes out what disturbances may have added.
+func (x *player) settle() {
+	for rank := range x.lanes {
+		l, w := &x.p.Lanes[rank], &x.lanes[rank]
+		byPath := make([][]int64, len(l.Paths))
+		for k := range l.Calls {
+			path := l.Calls[k].GapPath
+			byPath[path] = append(byPath[path], w.gaps[k])
+		}
+		mostly := make([]int64, len(l.Paths))
+		for path, list := range byPath {
+			if len(list) > 0 {
+				slices.Sort(list)
+				mostly[path] = list[len(list)*3/4]
+			}
+		}
+		for k := range l.Calls {
+			g := w.gaps[k]
+			least := min(g-disturbed, int64(float64(g)/stretched))
+			w.gaps[k] = min(g, max(least, mostly[l.Calls[k].GapPath]))
+		}
+	}
 }
 
 // quicken takes the time without a core out of calls. What of it passed without one is not known to have been before or

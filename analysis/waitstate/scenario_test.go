@@ -142,6 +142,34 @@ func TestBalanceOfWhatOneRankDoes(t *testing.T) {
 	assert.False(t, p.Alone(map[callgraph.ID]float64{4: 1}))
 }
 
+// What takes longer now and then is cut to what it mostly takes, by no more than a disturbance may add; what takes longer every
+// other time, and a rank that always does, stay as they are.
+func TestSteady(t *testing.T) {
+	const us = 1000
+	length := func(a, b func(i int) int64) int64 {
+		var x, y []int64
+		for i := range 40 {
+			x, y = append(x, a(i)), append(y, b(i))
+		}
+		return replayAll(t, steps(x, y).ranks).Program.Under(WithoutDisturbance()).Length
+	}
+	now := func(every int, more int64) func(i int) int64 {
+		return func(i int) int64 {
+			if i%every == 0 {
+				return 1000*us + more
+			}
+			return 1000 * us
+		}
+	}
+	always := func(ns int64) func(i int) int64 { return func(int) int64 { return ns } }
+	const calls = 40*3 + 3
+	assert.EqualValues(t, 40*1000*us+calls, length(now(10, 300*us), always(1000*us)))
+	assert.EqualValues(t, 40*1000*us+4*1000*us+calls, length(now(10, 2000*us), always(1000*us)), "of 3 ms, 2 ms stay")
+	assert.EqualValues(t, 40*1000*us+20*300*us+calls, length(now(2, 300*us), always(1000*us)))
+	assert.EqualValues(t, 40*1500*us+calls, length(now(10, 300*us), always(1500*us)))
+	assert.EqualValues(t, 40*50*us+calls, length(always(50*us), func(i int) int64 { return 50*us + int64(i/39)*90*us }), "short ones by 100 µs")
+}
+
 // Who does as much as all would on average, but for a fraction, is one of those who do no more, and then not, and then again.
 func TestLevelEnds(t *testing.T) {
 	times := []turn{{part: 3, each: 3, others: []other{{busy: 2}}}}
