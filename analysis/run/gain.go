@@ -29,7 +29,9 @@ func (g *Gain) Text() string {
 }
 
 // Disturbed tells whether less than half of a gain is left if the machine has made what takes longer now and then.
-func (g *Gain) Disturbed() bool { return g != nil && g.Steady != nil && *g.Steady < max(g.Share, g.High)/2 }
+func (g *Gain) Disturbed() bool {
+	return g != nil && g.Steady != nil && *g.Steady < max(g.Share, g.High)/2
+}
 
 // Doubt says of what may be a finding, for people, what it may be: what it costs, "5 % to 8 %", or, where that is sure, what its
 // remedy saves.

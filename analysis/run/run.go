@@ -472,9 +472,10 @@ func (n Note) Hangs() bool { return n.ID == deadlock }
 type Finding struct {
 	ID         string     `json:"id"`
 	Title      string     `json:"title"`
-	Share      float64    `json:"share"`   // of total core time, 0 to 1
-	Seconds    float64    `json:"seconds"` // of core time
-	Low        float64    `json:"low"`     // share that is the least it can be; the most is Share
+	Share      float64    `json:"share"`           // of total core time, 0 to 1
+	Seconds    float64    `json:"seconds"`         // of core time
+	Low        float64    `json:"low"`             // share that is the least it can be; the most is Share
+	Worth      float64    `json:"worth,omitempty"` // share from which on it is told: its model's threshold "least"
 	Ranks      []int      `json:"ranks,omitempty"`
 	Where      string     `json:"where,omitempty"` // call path, file:line
 	Node       string     `json:"node,omitempty"`  // its id in call_graph

@@ -81,7 +81,7 @@ func replayed(r *run.Run) {
 	}
 	p.behind(r.Findings, scenarios)
 	r.Findings = slices.DeleteFunc(r.Findings, func(f run.Finding) bool {
-		if !doubtful(f.Gain) && !f.Gain.Disturbed() {
+		if !doubtful(f.Gain) && !disturbed(&f) {
 			return false
 		}
 		r.MayBe = append(r.MayBe, f)
@@ -130,22 +130,35 @@ func (p *player) balance(s *waitstate.Scenario) (saves saving, other float64) {
 // some ranks have too much of in all.
 func (p *player) disturbances(f *run.Finding, s waitstate.Scenario, saves float64) {
 	c := &s[0]
-	if saves < nothing || c.Kind == waitstate.Free || c.Whole || !p.room(3) {
+	if saves < nothing || c.Kind == waitstate.Free || !p.room(3) {
 		return
 	}
-	if p.inAll == nil {
-		x := p.saved(p.base, waitstate.Scenario{{Kind: waitstate.Balance, Whole: true}}).share
-		p.inAll = &x
+	inAll := 0.0
+	if c.Whole { // what is the same in all parts of the run is no disturbance
+		if scatter, known := p.r.Waits.Scatter(f.Ranks, p.r.Ranks); known && 2*scatter < f.Seconds {
+			return
+		}
+	} else {
+		if p.inAll == nil {
+			x := p.saved(p.base, waitstate.Scenario{{Kind: waitstate.Balance, Whole: true}}).share
+			p.inAll = &x
+		}
+		inAll = *p.inAll
 	}
 	steady := slices.Concat(p.base, waitstate.WithoutDisturbance())
 	if p.steady == nil {
 		p.steady = p.under(steady)
 	}
 	left := max(0, float64(p.steady.Length-p.under(slices.Concat(steady, s)).Length)/float64(p.of(p.base).Length))
-	if sure := max(left, *p.inAll); sure < saves {
+	if sure := max(left, inAll); sure < saves {
 		f.Low = min(f.Low, f.Share*sure/saves)
 		f.Gain.Low, f.Gain.Steady = min(f.Gain.Low, sure), &sure
 	}
+}
+
+// disturbed is a finding of which so much may be the machine's doing that the rest is not worth telling, or is less than half.
+func disturbed(f *run.Finding) bool {
+	return f.Gain != nil && f.Gain.Steady != nil && (f.Low < f.Worth || f.Gain.Disturbed())
 }
 
 // doubtful is a gain that is none, as far as is known: it may be one, or it is not known what else keeps the run as long.
