@@ -230,6 +230,42 @@ func init() {
 			}
 			return float64(most), nil
 		},
+		"in_pairs": func(e *evaluator, _ []any) (any, error) {
+			if e.graph == nil {
+				return nil, missing{"peers"}
+			}
+			partners := map[int]int{}
+			for _, p := range e.r.Peers {
+				partners[p.Rank]++
+			}
+			alone, all := map[int]uint64{}, map[int]uint64{}
+			for _, p := range e.r.Peers {
+				alone[p.Rank] += p.Alone
+				all[p.Rank] += p.Rounds
+			}
+			least, several := 1.0, 0
+			for rank, n := range partners {
+				if n > 1 {
+					several++
+					least = min(least, float64(alone[rank])/float64(max(all[rank], 1)))
+				}
+			}
+			if several == 0 {
+				return 0.0, nil
+			}
+			return least, nil
+		},
+		"at_once": func(e *evaluator, _ []any) (any, error) {
+			if e.graph == nil {
+				return nil, missing{"peers"}
+			}
+			var rounds, all float64
+			for _, p := range e.r.Peers {
+				rounds, all = rounds+float64(p.Opened), all+float64(p.Rounds)
+			}
+			return all / max(rounds, 1), nil
+		},
+		"fewest":      ofGraph(func(g *structure.Graph) float64 { return float64(g.Fewest()) }),
 		"returned":    ofGraph((*structure.Graph).Returned),
 		"mutual":      ofGraph((*structure.Graph).Mutual),
 		"star":        ofGraph(func(g *structure.Graph) float64 { messages, _ := g.Star(); return messages }),

@@ -24,7 +24,26 @@ type turns struct {
 	with     map[int32]*turn
 	members  map[member]*turn // nil: not a rank in MPI_COMM_WORLD
 	recent   [recentTurns]recent
+	pieces   uint64 // that were computed before messages
+	round    round
 }
+
+// round is what a rank exchanges between two pieces of computing: with whom, and on which call paths.
+type round struct {
+	partners, links [mostInRound]inRound
+	with, on        int // how many there are
+}
+
+// mostInRound partners of a round are kept: whoever has more exchanges with many at once.
+const mostInRound = 64
+
+type inRound struct {
+	peer *Peer
+	ways uint8 // in which there were messages, a bit each
+}
+
+// piece is the part of the mean piece of computing from which on one divides rounds: to copy a message together does not.
+const piece = 16
 
 // recent is what the last message of a call path with a member was added to: the next one mostly is of a few of these.
 type recent struct {
@@ -61,6 +80,7 @@ func (c *comms) follow(main record.Thread, log waitstate.Log) {
 		events++
 		return events < mostTurns
 	})
+	t.round.end()
 }
 
 func (t *turns) event(e *record.Logged) {
@@ -111,9 +131,16 @@ func (t *turns) message(way record.Direction, e *record.Logged) {
 	now, last := t.computed+1, r.with
 	before := &last.computed
 	turns, since := last.known && last.way != way, t.computed-t.charged
-	if r.link == nil && (turns || last.known && since > 0) {
+	if r.link == nil {
 		r.peer, r.link = t.c.peer(last.to), t.c.link(e.Path, last.to)
 	}
+	if since > 0 {
+		if since*piece*t.pieces >= t.charged {
+			t.round.end()
+		}
+		t.pieces++
+	}
+	t.round.add(r, way)
 	if turns {
 		r.peer.Turns++
 		r.link.Turns++
@@ -128,6 +155,44 @@ func (t *turns) message(way record.Direction, e *record.Logged) {
 	}
 	before[way], last.way, last.known = now, way, true
 	t.charged = t.computed
+}
+
+func (x *round) add(r *recent, way record.Direction) {
+	put := func(list *[mostInRound]inRound, n int, p *Peer) int {
+		for i := range list[:n] {
+			if list[i].peer == p {
+				list[i].ways |= 1 << way
+				return n
+			}
+		}
+		if n < mostInRound {
+			list[n] = inRound{p, 1 << way}
+			n++
+		}
+		return n
+	}
+	x.with, x.on = put(&x.partners, x.with, r.peer), put(&x.links, x.on, r.link)
+}
+
+// end counts the round, if there was one.
+func (x *round) end() {
+	if x.with == 0 {
+		return
+	}
+	alone := x.with == 1 && x.partners[0].ways == 1<<record.Sent|1<<record.Received
+	for _, list := range [][]inRound{x.partners[:x.with], x.links[:x.on]} {
+		for i := range list {
+			p := list[i].peer
+			p.Rounds++
+			if i == 0 {
+				p.Opened++
+			}
+			if alone {
+				p.Alone++
+			}
+		}
+	}
+	x.with, x.on = 0, 0
 }
 
 func (t *turns) find(path uint32, who member) *recent {

@@ -378,6 +378,17 @@ func (g *Graph) Degree() float64 {
 	return float64(sum) / float64(max(n, 1))
 }
 
+// Fewest is with how many others the rank exchanges messages that has the fewest partners, of those that have any.
+func (g *Graph) Fewest() int {
+	least := 0
+	for r := range g.Ranks {
+		if p := len(g.Partners(r)); p > 0 && (least == 0 || p < least) {
+			least = p
+		}
+	}
+	return least
+}
+
 // Returned is the part of the messages that go where as many come from.
 func (g *Graph) Returned() float64 {
 	var both, all uint64
