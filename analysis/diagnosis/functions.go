@@ -265,6 +265,7 @@ func init() {
 			}
 			return all / max(rounds, 1), nil
 		},
+		"grades":      ofGraph((*structure.Graph).Grades),
 		"fewest":      ofGraph(func(g *structure.Graph) float64 { return float64(g.Fewest()) }),
 		"returned":    ofGraph((*structure.Graph).Returned),
 		"mutual":      ofGraph((*structure.Graph).Mutual),

@@ -39,6 +39,7 @@ const mostInRound = 64
 
 type inRound struct {
 	peer *Peer
+	with *turn
 	ways uint8 // in which there were messages, a bit each
 }
 
@@ -62,12 +63,14 @@ type member struct {
 }
 
 // turn is a rank, which way the last message between a rank and another one went, and what had been computed by the time of the
-// last one to it, and of the last one from it, plus one tick; 0 if there was none.
+// last one to it, and of the last one from it, plus one tick; 0 if there was none. flow is the way of the last round in which messages
+// went one way only, as a bit.
 type turn struct {
 	to       int32
 	known    bool // there was a message
 	computed [2]uint64
 	way      record.Direction
+	flow     uint8
 }
 
 // follow adds to the peers what the log of the main thread tells. A log that ends early tells as much as it has; a damaged
@@ -130,7 +133,7 @@ func (t *turns) message(way record.Direction, e *record.Logged) {
 	}
 	now, last := t.computed+1, r.with
 	before := &last.computed
-	turns, since := last.known && last.way != way, t.computed-t.charged
+	since := t.computed - t.charged
 	if r.link == nil {
 		r.peer, r.link = t.c.peer(last.to), t.c.link(e.Path, last.to)
 	}
@@ -141,10 +144,6 @@ func (t *turns) message(way record.Direction, e *record.Logged) {
 		t.pieces++
 	}
 	t.round.add(r, way)
-	if turns {
-		r.peer.Turns++
-		r.link.Turns++
-	}
 	if last.known && since > 0 {
 		// After an exchange both are as long ago.
 		same, other := now-before[way], now-before[1-way]
@@ -166,7 +165,7 @@ func (x *round) add(r *recent, way record.Direction) {
 			}
 		}
 		if n < mostInRound {
-			list[n] = inRound{p, 1 << way}
+			list[n] = inRound{p, r.with, 1 << way}
 			n++
 		}
 		return n
@@ -174,12 +173,23 @@ func (x *round) add(r *recent, way record.Direction) {
 	x.with, x.on = put(&x.partners, x.with, r.peer), put(&x.links, x.on, r.link)
 }
 
+// ways are those in which there were messages with a rank in the round.
+func (x *round) ways(with *turn) uint8 {
+	for i := range x.partners[:x.with] {
+		if x.partners[i].with == with {
+			return x.partners[i].ways
+		}
+	}
+	return 0
+}
+
 // end counts the round, if there was one.
 func (x *round) end() {
 	if x.with == 0 {
 		return
 	}
-	alone := x.with == 1 && x.partners[0].ways == 1<<record.Sent|1<<record.Received
+	const both = 1<<record.Sent | 1<<record.Received
+	alone := x.with == 1 && x.partners[0].ways == both
 	for _, list := range [][]inRound{x.partners[:x.with], x.links[:x.on]} {
 		for i := range list {
 			p := list[i].peer
@@ -191,6 +201,23 @@ func (x *round) end() {
 				p.Alone++
 			}
 		}
+	}
+	// What goes back and forth within a round is an exchange and says nothing of which way things flow.
+	for i := range x.links[:x.on] {
+		l := &x.links[i]
+		if flow := l.with.flow; flow != 0 && x.ways(l.with)^flow == both {
+			l.peer.Turns++
+		}
+	}
+	for i := range x.partners[:x.with] {
+		p := &x.partners[i]
+		if p.ways == both {
+			continue
+		}
+		if p.with.flow^p.ways == both {
+			p.peer.Turns++
+		}
+		p.with.flow = p.ways
 	}
 	x.with, x.on = 0, 0
 }

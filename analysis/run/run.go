@@ -427,7 +427,7 @@ type Peer struct {
 	Gets          uint64 `json:"gets,omitempty"`
 	GetBytes      uint64 `json:"bytes_got,omitempty"`
 	// What the rank computed just before messages with the other that went the way of the last one between them, or back,
-	// and how often a message went the other way than the last one.
+	// and how often messages went the other way than those before, exchanges aside.
 	OnwardNs uint64 `json:"onward_ns,omitempty"`
 	BackNs   uint64 `json:"back_ns,omitempty"`
 	Turns    uint64 `json:"turns,omitempty"`
