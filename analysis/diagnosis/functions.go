@@ -224,9 +224,14 @@ func init() {
 			if e.graph == nil {
 				return nil, missing{"peers"}
 			}
-			most := uint64(0)
+			// Both ranks of a pair see the same turns, and by chance one of them more.
+			seen, most := map[[2]int]uint64{}, uint64(0)
 			for _, p := range e.r.Peers {
-				most = max(most, p.Turns)
+				pair := [2]int{min(p.Rank, p.To), max(p.Rank, p.To)}
+				if n, again := seen[pair]; again {
+					most = max(most, min(n, p.Turns))
+				}
+				seen[pair] = p.Turns
 			}
 			return float64(most), nil
 		},

@@ -44,7 +44,7 @@ type inRound struct {
 }
 
 // piece is the part of the mean piece of computing from which on one divides rounds: to copy a message together does not.
-const piece = 16
+const piece = 8
 
 // recent is what the last message of a call path with a member was added to: the next one mostly is of a few of these.
 type recent struct {

@@ -28,18 +28,13 @@ func (g *Gain) Text() string {
 	return text + ", " + words.Duration(g.Seconds)
 }
 
-// Disturbed tells whether less than half of a gain is left if the machine has made what takes longer now and then.
-func (g *Gain) Disturbed() bool {
-	return g != nil && g.Steady != nil && *g.Steady < max(g.Share, g.High)/2
-}
-
 // Doubt says of what may be a finding, for people, what it may be: what it costs, "5 % to 8 %", or, where that is sure, what its
 // remedy saves.
 func (f *Finding) Doubt() string {
 	low, high := words.Percent(f.Low), words.Percent(f.Share)
 	switch g := f.Gain; {
-	case g.Disturbed():
-		return fmt.Sprintf("saves %s to %s: less if the machine, and not the program, has made what takes longer now and then",
+	case g != nil && g.Steady != nil:
+		return fmt.Sprintf("saves %s to %s: that some passages take longer than others may be the machine's doing",
 			words.Percent(*g.Steady), words.Percent(max(g.Share, g.High)))
 	case g != nil && g.High >= f.Low:
 		return "saves " + words.Percent(g.Low) + " to " + words.Percent(g.High)

@@ -41,8 +41,8 @@ const (
 	// Cores leaves out the time for which ranks had none, and lets all begin at once. No call takes longer beside waiting
 	// than the quickest tenth on its path, of the rank in the middle.
 	Cores
-	// Steady takes from the time between calls what a disturbance may have added: where a rank took longer than half, or three
-	// quarters, of its times on that path, what is beyond that, but no more than the machine makes of it; see disturbed.
+	// Steady takes from the time between calls what a disturbance may have added: where a rank took longer than in a good half of its
+	// times on that path, what is beyond that, but no more than the machine makes of it; see disturbed.
 	Steady
 	// Free calls take no time beside waiting, but for those that have nothing to do with a network.
 	Free
@@ -543,11 +543,11 @@ func (x *player) portion(c *Change, rank int, call uint32) int64 {
 	return scaled(x.lanes[rank].gaps[call], c.part(l.Paths[l.Calls[call].GapPath]))
 }
 
-// What the machine may add to what a rank computes on a core of its own: as much as interrupts and cold caches take, however often,
-// or now and then half of it, as memory and clock rates that are shared do.
+// What the machine may add to what a rank computes on a core of its own: as much as interrupts and cold caches take, or a third, as
+// memory and clock rates that are shared do.
 const (
 	disturbed = 100_000 // ns
-	stretched = 1.5
+	stretched = 4. / 3
 )
 
 // settle takes out what disturbances may have added.
@@ -559,16 +559,16 @@ func (x *player) settle() {
 			path := l.Calls[k].GapPath
 			byPath[path] = append(byPath[path], w.gaps[k])
 		}
-		half, mostly := make([]int64, len(l.Paths)), make([]int64, len(l.Paths)) // what a good half, and three quarters, take at most
+		mostly := make([]int64, len(l.Paths))
 		for path, list := range byPath {
 			if len(list) > 0 {
 				slices.Sort(list)
-				half[path], mostly[path] = list[len(list)*11/20], list[len(list)*3/4]
+				mostly[path] = list[len(list)*11/20] // what takes longer half of the time is no disturbance
 			}
 		}
 		for k := range l.Calls {
-			g, path := w.gaps[k], l.Calls[k].GapPath
-			w.gaps[k] = min(g, max(g-disturbed, half[path]), max(int64(float64(g)/stretched), mostly[path]))
+			g := w.gaps[k]
+			w.gaps[k] = min(g, max(mostly[l.Calls[k].GapPath], min(g-disturbed, int64(float64(g)/stretched))))
 		}
 	}
 }

@@ -164,9 +164,8 @@ func TestSteady(t *testing.T) {
 	always := func(ns int64) func(i int) int64 { return func(int) int64 { return ns } }
 	const calls = 40*3 + 3
 	assert.EqualValues(t, 40*1000*us+calls, length(now(10, 300*us), always(1000*us)))
-	assert.EqualValues(t, 40*1000*us+4*1000*us+calls, length(now(10, 2000*us), always(1000*us)), "of 3 ms, 2 ms stay")
+	assert.EqualValues(t, 40*1000*us+4*2000*us+calls, length(now(10, 3000*us), always(1000*us)), "of 4 ms, 3 ms stay")
 	assert.EqualValues(t, 40*1000*us+20*300*us+calls, length(now(2, 300*us), always(1000*us)), "half of them are")
-	assert.EqualValues(t, 40*1000*us+14*200*us+calls, length(now(3, 300*us), always(1000*us)), "a third of them: by 100 µs")
 	assert.EqualValues(t, 40*1500*us+calls, length(now(10, 300*us), always(1500*us)))
 	assert.EqualValues(t, 40*50*us+calls, length(always(50*us), func(i int) int64 { return 50*us + int64(i/39)*90*us }), "short ones by 100 µs")
 }

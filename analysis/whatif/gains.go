@@ -156,9 +156,9 @@ func (p *player) disturbances(f *run.Finding, s waitstate.Scenario, saves float6
 	}
 }
 
-// disturbed is a finding of which so much may be the machine's doing that the rest is not worth telling, or is less than half.
+// disturbed is a finding of which so much may be the machine's doing that what its remedy saves surely is not worth telling.
 func disturbed(f *run.Finding) bool {
-	return f.Gain != nil && f.Gain.Steady != nil && (f.Low < f.Worth || f.Gain.Disturbed())
+	return f.Gain != nil && f.Gain.Steady != nil && *f.Gain.Steady < f.Worth
 }
 
 // doubtful is a gain that is none, as far as is known: it may be one, or it is not known what else keeps the run as long.

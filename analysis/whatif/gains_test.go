@@ -133,7 +133,7 @@ func TestDisturbancesAreNoFinding(t *testing.T) {
 			require.Empty(t, r.Findings)
 			require.NotEmpty(t, r.MayBe)
 			assert.Less(t, r.MayBe[0].Low, r.MayBe[0].Share/2)
-			assert.Contains(t, r.MayBe[0].Doubt(), "the machine, and not the program")
+			assert.Contains(t, r.MayBe[0].Doubt(), "the machine's doing")
 		})
 	}
 }
