@@ -41,8 +41,8 @@ const (
 	// Cores leaves out the time for which ranks had none, and lets all begin at once. No call takes longer beside waiting
 	// than the quickest tenth on its path, of the rank in the middle.
 	Cores
-	// Steady takes from the time between calls what a disturbance may have added: where a rank took longer than in a good half of its
-	// times on that path, what is beyond that, but no more than the machine makes of it; see disturbed.
+	// Steady takes from the time between calls what a disturbance may have added: where the times that a rank takes on a path do not
+	// repeat, what is beyond the quickest tenth of them, but no more than the machine makes of it; see disturbed.
 	Steady
 	// Free calls take no time beside waiting, but for those that have nothing to do with a network.
 	Free
@@ -550,7 +550,8 @@ const (
 	stretched = 4. / 3
 )
 
-// settle takes out what disturbances may have added.
+// settle takes out what disturbances may have added: on a rank's paths on which it is not the same again after some times, what is
+// beyond the quickest tenth.
 func (x *player) settle() {
 	for rank := range x.lanes {
 		l, w := &x.p.Lanes[rank], &x.lanes[rank]
@@ -559,18 +560,46 @@ func (x *player) settle() {
 			path := l.Calls[k].GapPath
 			byPath[path] = append(byPath[path], w.gaps[k])
 		}
-		mostly := make([]int64, len(l.Paths))
+		quick := make([]int64, len(l.Paths))
 		for path, list := range byPath {
-			if len(list) > 0 {
+			quick[path] = math.MaxInt64
+			if len(list) >= fewestTimes && !repeats(list) {
 				slices.Sort(list)
-				mostly[path] = list[len(list)*11/20] // what takes longer half of the time is no disturbance
+				quick[path] = list[len(list)/10]
 			}
 		}
 		for k := range l.Calls {
 			g := w.gaps[k]
-			w.gaps[k] = min(g, max(mostly[l.Calls[k].GapPath], min(g-disturbed, int64(float64(g)/stretched))))
+			w.gaps[k] = min(g, max(quick[l.Calls[k].GapPath], min(g-disturbed, int64(float64(g)/stretched))))
 		}
 	}
+}
+
+const (
+	fewestTimes = 12 // of which it can be told whether they repeat
+	mostApart   = 64 // times after which it is looked for
+)
+
+// repeats tells whether times are foretold by those some times before: these differ by less than half of what any two do. What a
+// program does repeats, or changes slowly; what disturbs it does not.
+func repeats(list []int64) bool {
+	sorted := slices.Clone(list)
+	slices.Sort(sorted)
+	n, all := float64(len(list)), 0.0 // mean difference of two, by their ranks
+	for i, g := range sorted {
+		all += float64(g) * (2*float64(i) - n + 1)
+	}
+	all *= 2 / (n * n)
+	for apart := 1; apart <= min(mostApart, len(list)/4); apart++ {
+		sum := 0.0
+		for i := apart; i < len(list); i++ {
+			sum += math.Abs(float64(list[i] - list[i-apart]))
+		}
+		if sum/float64(len(list)-apart) < all/2 {
+			return true
+		}
+	}
+	return false
 }
 
 // quicken takes the time without a core out of calls. What of it passed without one is not known to have been before or

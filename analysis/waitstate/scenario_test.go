@@ -1,6 +1,7 @@
 package waitstate
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -142,32 +143,42 @@ func TestBalanceOfWhatOneRankDoes(t *testing.T) {
 	assert.False(t, p.Alone(map[callgraph.ID]float64{4: 1}))
 }
 
-// What takes longer now and then is cut to what it mostly takes, by no more than a disturbance may add; what takes longer every
-// other time, and a rank that always does, stay as they are.
+// What takes longer at random is cut to what it takes otherwise, by no more than a disturbance may add; what takes longer every third
+// time, or more and more, and a rank that always does, stay as they are.
 func TestSteady(t *testing.T) {
-	const us = 1000
+	const us, n = 1000, 60
 	length := func(a, b func(i int) int64) int64 {
 		var x, y []int64
-		for i := range 40 {
-			x, y = append(x, a(i)), append(y, b(i))
+		for i := range n {
+			x, y = append(x, a(i)*us), append(y, b(i)*us)
 		}
-		return replayAll(t, steps(x, y).ranks).Program.Under(WithoutDisturbance()).Length
+		return replayAll(t, steps(x, y).ranks).Program.Under(WithoutDisturbance()).Length/us - n*1000
 	}
-	now := func(every int, more int64) func(i int) int64 {
+	random := rand.New(rand.NewPCG(1, 1))
+	var now [n]bool
+	for i := range now {
+		now[i] = random.IntN(5) == 0
+	}
+	at := func(longer int64, when func(i int) bool) func(i int) int64 {
 		return func(i int) int64 {
-			if i%every == 0 {
-				return 1000*us + more
+			if when(i) {
+				return 1000 + longer
 			}
-			return 1000 * us
+			return 1000
 		}
 	}
-	always := func(ns int64) func(i int) int64 { return func(int) int64 { return ns } }
-	const calls = 40*3 + 3
-	assert.EqualValues(t, 40*1000*us+calls, length(now(10, 300*us), always(1000*us)))
-	assert.EqualValues(t, 40*1000*us+4*2000*us+calls, length(now(10, 3000*us), always(1000*us)), "of 4 ms, 3 ms stay")
-	assert.EqualValues(t, 40*1000*us+20*300*us+calls, length(now(2, 300*us), always(1000*us)), "half of them are")
-	assert.EqualValues(t, 40*1500*us+calls, length(now(10, 300*us), always(1500*us)))
-	assert.EqualValues(t, 40*50*us+calls, length(always(50*us), func(i int) int64 { return 50*us + int64(i/39)*90*us }), "short ones by 100 µs")
+	times := int64(0)
+	for _, now := range now {
+		if now {
+			times++
+		}
+	}
+	chance, always := func(i int) bool { return now[i] }, at(0, func(int) bool { return true })
+	assert.Zero(t, length(at(300, chance), always))
+	assert.Equal(t, times*2000, length(at(3000, chance), always), "of 4 ms, 3 ms stay")
+	assert.EqualValues(t, n/3*300, length(at(300, func(i int) bool { return i%3 == 0 }), always))
+	assert.EqualValues(t, n*300, length(at(300, func(int) bool { return true }), always))
+	assert.EqualValues(t, n*(n-1)/2*5, length(func(i int) int64 { return 1000 + int64(i)*5 }, always))
 }
 
 // Who does as much as all would on average, but for a fraction, is one of those who do no more, and then not, and then again.
