@@ -41,8 +41,8 @@ const (
 	// Cores leaves out the time for which ranks had none, and lets all begin at once. No call takes longer beside waiting
 	// than the quickest tenth on its path, of the rank in the middle.
 	Cores
-	// Steady takes from the time between calls what a disturbance may have added: where the times that a rank takes on a path do not
-	// repeat, what is beyond the quickest tenth of them, but no more than the machine makes of it; see disturbed.
+	// Steady takes from the time between calls what a disturbance may have added: what does not repeat of the times that a rank takes
+	// on a path, but no more than the machine makes of it; see disturbed.
 	Steady
 	// Free calls take no time beside waiting, but for those that have nothing to do with a network.
 	Free
@@ -550,27 +550,44 @@ const (
 	stretched = 4. / 3
 )
 
-// settle takes out what disturbances may have added: on a rank's paths on which it is not the same again after some times, what is
-// beyond the quickest tenth.
+// settle takes out what disturbances may have added: on each of a rank's paths what is beyond the quickest tenth; where its times
+// there repeat after some, beyond what it mostly takes when that comes round.
 func (x *player) settle() {
 	for rank := range x.lanes {
 		l, w := &x.p.Lanes[rank], &x.lanes[rank]
-		byPath := make([][]int64, len(l.Paths))
+		byPath := make([][]uint32, len(l.Paths))
 		for k := range l.Calls {
 			path := l.Calls[k].GapPath
-			byPath[path] = append(byPath[path], w.gaps[k])
+			byPath[path] = append(byPath[path], uint32(k))
 		}
-		quick := make([]int64, len(l.Paths))
-		for path, list := range byPath {
-			quick[path] = math.MaxInt64
-			if len(list) >= fewestTimes && !repeats(list) {
-				slices.Sort(list)
-				quick[path] = list[len(list)/10]
+		for _, calls := range byPath {
+			if len(calls) < fewestTimes {
+				continue
 			}
-		}
-		for k := range l.Calls {
-			g := w.gaps[k]
-			w.gaps[k] = min(g, max(quick[l.Calls[k].GapPath], min(g-disturbed, int64(float64(g)/stretched))))
+			times := make([]int64, len(calls))
+			for i, k := range calls {
+				times[i] = w.gaps[k]
+			}
+			var usual func(i int) int64
+			if apart := repeats(times); apart > 0 {
+				usual = func(i int) int64 {
+					var near []int64
+					for j := i - 2*apart; j <= i+2*apart; j += apart {
+						if j >= 0 && j < len(times) {
+							near = append(near, times[j])
+						}
+					}
+					slices.Sort(near)
+					return near[min(1, len(near)-1)]
+				}
+			} else {
+				sorted := slices.Sorted(slices.Values(times))
+				usual = func(int) int64 { return sorted[len(sorted)/10] }
+			}
+			for i, k := range calls {
+				g := times[i]
+				w.gaps[k] = min(g, max(usual(i), min(g-disturbed, int64(float64(g)/stretched))))
+			}
 		}
 	}
 }
@@ -580,26 +597,25 @@ const (
 	mostApart   = 64 // times after which it is looked for
 )
 
-// repeats tells whether times are foretold by those some times before: these differ by less than half of what any two do. What a
-// program does repeats, or changes slowly; what disturbs it does not.
-func repeats(list []int64) bool {
-	sorted := slices.Clone(list)
-	slices.Sort(sorted)
+// repeats finds after how many times they are as they were; 0: they are not. Then two differ by less than half of what any two do.
+// What a program does repeats, or changes slowly; what disturbs it does not.
+func repeats(list []int64) (after int) {
+	sorted := slices.Sorted(slices.Values(list))
 	n, all := float64(len(list)), 0.0 // mean difference of two, by their ranks
 	for i, g := range sorted {
 		all += float64(g) * (2*float64(i) - n + 1)
 	}
-	all *= 2 / (n * n)
+	least := all * 2 / (n * n) / 2
 	for apart := 1; apart <= min(mostApart, len(list)/4); apart++ {
 		sum := 0.0
 		for i := apart; i < len(list); i++ {
 			sum += math.Abs(float64(list[i] - list[i-apart]))
 		}
-		if sum/float64(len(list)-apart) < all/2 {
-			return true
+		if mean := sum / float64(len(list)-apart); mean < least {
+			after, least = apart, mean
 		}
 	}
-	return false
+	return after
 }
 
 // quicken takes the time without a core out of calls. What of it passed without one is not known to have been before or

@@ -176,9 +176,13 @@ func TestSteady(t *testing.T) {
 	chance, always := func(i int) bool { return now[i] }, at(0, func(int) bool { return true })
 	assert.Zero(t, length(at(300, chance), always))
 	assert.Equal(t, times*2000, length(at(3000, chance), always), "of 4 ms, 3 ms stay")
+	assert.InDelta(t, n/3*3000, length(func(i int) int64 {
+		return at(3000, func(i int) bool { return i%3 == 0 })(i) + at(300, chance)(i) - 1000
+	}, always),
+		float64(times)*150, "beside what is by chance")
 	assert.EqualValues(t, n/3*300, length(at(300, func(i int) bool { return i%3 == 0 }), always))
 	assert.EqualValues(t, n*300, length(at(300, func(int) bool { return true }), always))
-	assert.EqualValues(t, n*(n-1)/2*5, length(func(i int) int64 { return 1000 + int64(i)*5 }, always))
+	assert.InDelta(t, n*(n-1)/2*5, length(func(i int) int64 { return 1000 + int64(i)*5 }, always), n*5)
 }
 
 // Who does as much as all would on average, but for a fraction, is one of those who do no more, and then not, and then again.
