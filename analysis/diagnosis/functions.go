@@ -239,23 +239,27 @@ func init() {
 			if e.graph == nil {
 				return nil, missing{"peers"}
 			}
-			partners := map[int]int{}
+			type side struct{ alone, rounds, ns, most, partners uint64 }
+			ranks := map[int]side{}
 			for _, p := range e.r.Peers {
-				partners[p.Rank]++
+				s := ranks[p.Rank]
+				before := p.OnwardNs + p.BackNs
+				s.alone, s.rounds, s.partners = s.alone+p.Alone, s.rounds+p.Rounds, s.partners+1
+				s.ns, s.most = s.ns+before, max(s.most, before)
+				ranks[p.Rank] = s
 			}
-			alone, all := map[int]uint64{}, map[int]uint64{}
-			for _, p := range e.r.Peers {
-				alone[p.Rank] += p.Alone
-				all[p.Rank] += p.Rounds
-			}
-			least, several := 1.0, 0
-			for rank, n := range partners {
-				if n > 1 {
-					several++
-					least = min(least, float64(alone[rank])/float64(max(all[rank], 1)))
+			least, several := 1.0, false
+			for _, s := range ranks {
+				if s.partners < 2 || s.rounds == 0 {
+					continue
 				}
+				several = true
+				if float64(s.ns-s.most) < beforeOthers*float64(s.ns) {
+					return 0.0, nil
+				}
+				least = min(least, float64(s.alone)/float64(s.rounds))
 			}
-			if several == 0 {
+			if !several {
 				return 0.0, nil
 			}
 			return least, nil
@@ -682,3 +686,7 @@ func (d *data) write(v any) string {
 	}
 	return fmt.Sprint(v)
 }
+
+// beforeOthers is the part of what a rank computes from which on it computes for its exchanges with several partners, each by itself,
+// and does not only copy messages together between them.
+const beforeOthers = 0.05

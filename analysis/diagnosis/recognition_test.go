@@ -175,7 +175,7 @@ var forms = []struct {
 	}},
 	{"a sort over a hypercube", "", []int{8, 16}, func(r *rank) {
 		analysistest.Steps(5, func() {
-			r.Compute(20 * ms)
+			r.Compute(map[int]uint64{8: 48 * ms, 16: 80 * ms}[r.Ranks])
 			for last := 1; last < r.Ranks; last *= 2 {
 				for bit := last; bit > 0; bit /= 2 {
 					swap(r, r.Rank^bit, 4000)

@@ -1,6 +1,8 @@
 package profile
 
 import (
+	"math"
+
 	"marple/analysis/callgraph"
 	"marple/analysis/record"
 	"marple/analysis/waitstate"
@@ -24,7 +26,8 @@ type turns struct {
 	with     map[int32]*turn
 	members  map[member]*turn // nil: not a rank in MPI_COMM_WORLD
 	recent   [recentTurns]recent
-	pieces   uint64 // that were computed before messages
+	pieces   float64 // that were computed before messages
+	roots    float64 // of these, added up
 	round    round
 }
 
@@ -43,8 +46,9 @@ type inRound struct {
 	ways uint8 // in which there were messages, a bit each
 }
 
-// piece is the part of the mean piece of computing from which on one divides rounds: to copy a message together does not.
-const piece = 8
+// piece is the part of a usual piece of computing from which on one divides rounds: to copy a message together does not. What is
+// usual goes by square roots, so that few long pieces do not hide many short ones.
+const piece = 1. / 3
 
 // recent is what the last message of a call path with a member was added to: the next one mostly is of a few of these.
 type recent struct {
@@ -138,10 +142,12 @@ func (t *turns) message(way record.Direction, e *record.Logged) {
 		r.peer, r.link = t.c.peer(last.to), t.c.link(e.Path, last.to)
 	}
 	if since > 0 {
-		if since*piece*t.pieces >= t.charged {
+		root := math.Sqrt(float64(since))
+		if root*t.pieces >= piece*t.roots {
 			t.round.end()
 		}
 		t.pieces++
+		t.roots += root
 	}
 	t.round.add(r, way)
 	if last.known && since > 0 {
