@@ -156,9 +156,11 @@ func (p *player) disturbances(f *run.Finding, s waitstate.Scenario, saves float6
 	}
 }
 
-// disturbed is a finding of which so much may be the machine's doing that what its remedy saves surely is not worth telling.
+// disturbed is a finding of which so much may be the machine's doing that what its remedy saves surely is not worth telling, or less
+// than what it does not.
 func disturbed(f *run.Finding) bool {
-	return f.Gain != nil && f.Gain.Steady != nil && *f.Gain.Steady < f.Worth
+	g := f.Gain
+	return g != nil && g.Steady != nil && (*g.Steady < f.Worth || *g.Steady < max(g.Share, g.High)/2)
 }
 
 // doubtful is a gain that is none, as far as is known: it may be one, or it is not known what else keeps the run as long.
