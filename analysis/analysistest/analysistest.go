@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -32,6 +33,24 @@ type Rank struct {
 	module      uint32
 	log         *record.Log
 	frame       uint32 // innermost function
+	numbers     []int  // ranks by what the script calls them; nil: the same
+}
+
+// Relabelled is a script in which ranks have other numbers: the one that it takes for rank i is numbers[i].
+func Relabelled(numbers []int, script func(*Rank)) func(*Rank) {
+	return func(r *Rank) {
+		r.numbers, r.Rank = numbers, slices.Index(numbers, r.Rank)
+		script(r)
+		r.numbers, r.Rank = nil, numbers[r.Rank]
+	}
+}
+
+// number is the rank that a script means.
+func (r *Rank) number(peer int32) int32 {
+	if r.numbers == nil || peer < 0 {
+		return peer
+	}
+	return int32(r.numbers[peer])
 }
 
 // Compute lets time pass outside MPI. With noise it is up to a quarter more.
@@ -57,6 +76,7 @@ func (r *Rank) Blocked(ns uint64) {
 // Call makes an MPI call from a line of main.c. Path, Start and Comm of c are filled in.
 func (r *Rank) Call(line int, name string, op record.Op, flags record.OpFlags, c record.Call) {
 	c.Path, c.Start, c.Comm = r.w.MPIAt(r.where(), r.module, uint64(line), name, op, flags), r.now, r.world
+	c.Peer = r.number(c.Peer)
 	r.t.Call(c)
 	r.now += c.Duration
 }
@@ -76,7 +96,7 @@ func (r *Rank) Recv(line, from int, bytes, ns uint64) {
 
 // Arrived says that the last call at a line, which did not wait for it, has led to a message.
 func (r *Rank) Arrived(line int, name string, from int, bytes uint64) {
-	r.t.Completed(r.w.MPIAt(r.where(), r.module, uint64(line), name, record.OpRecv, record.Nonblocking), r.world, int32(from), bytes, false)
+	r.t.Completed(r.w.MPIAt(r.where(), r.module, uint64(line), name, record.OpRecv, record.Nonblocking), r.world, r.number(int32(from)), bytes, false)
 }
 
 // Region runs a script inside a region.

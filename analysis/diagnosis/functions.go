@@ -224,12 +224,58 @@ func init() {
 			if e.graph == nil {
 				return nil, missing{"peers"}
 			}
-			most := uint64(0)
+			// Both ranks of a pair see the same turns, and by chance one of them more.
+			seen, most := map[[2]int]uint64{}, uint64(0)
 			for _, p := range e.r.Peers {
-				most = max(most, p.Turns)
+				pair := [2]int{min(p.Rank, p.To), max(p.Rank, p.To)}
+				if n, again := seen[pair]; again {
+					most = max(most, min(n, p.Turns))
+				}
+				seen[pair] = p.Turns
 			}
 			return float64(most), nil
 		},
+		"in_pairs": func(e *evaluator, _ []any) (any, error) {
+			if e.graph == nil {
+				return nil, missing{"peers"}
+			}
+			type side struct{ alone, rounds, ns, most, partners uint64 }
+			ranks := map[int]side{}
+			for _, p := range e.r.Peers {
+				s := ranks[p.Rank]
+				before := p.OnwardNs + p.BackNs
+				s.alone, s.rounds, s.partners = s.alone+p.Alone, s.rounds+p.Rounds, s.partners+1
+				s.ns, s.most = s.ns+before, max(s.most, before)
+				ranks[p.Rank] = s
+			}
+			least, several := 1.0, false
+			for _, s := range ranks {
+				if s.partners < 2 || s.rounds == 0 {
+					continue
+				}
+				several = true
+				if float64(s.ns-s.most) < beforeOthers*float64(s.ns) {
+					return 0.0, nil
+				}
+				least = min(least, float64(s.alone)/float64(s.rounds))
+			}
+			if !several {
+				return 0.0, nil
+			}
+			return least, nil
+		},
+		"at_once": func(e *evaluator, _ []any) (any, error) {
+			if e.graph == nil {
+				return nil, missing{"peers"}
+			}
+			var rounds, all float64
+			for _, p := range e.r.Peers {
+				rounds, all = rounds+float64(p.Opened), all+float64(p.Rounds)
+			}
+			return all / max(rounds, 1), nil
+		},
+		"grades":      ofGraph((*structure.Graph).Grades),
+		"fewest":      ofGraph(func(g *structure.Graph) float64 { return float64(g.Fewest()) }),
 		"returned":    ofGraph((*structure.Graph).Returned),
 		"mutual":      ofGraph((*structure.Graph).Mutual),
 		"star":        ofGraph(func(g *structure.Graph) float64 { messages, _ := g.Star(); return messages }),
@@ -640,3 +686,7 @@ func (d *data) write(v any) string {
 	}
 	return fmt.Sprint(v)
 }
+
+// beforeOthers is the part of what a rank computes from which on it computes for its exchanges with several partners, each by itself,
+// and does not only copy messages together between them.
+const beforeOthers = 0.05

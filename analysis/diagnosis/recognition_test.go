@@ -170,6 +170,74 @@ var forms = []struct {
 			}
 		})
 	}},
+	{"all with all over a hypercube", "", []int{4, 8, 16, 32}, func(r *rank) {
+		analysistest.Steps(5, func() { hypercube(r, func(int) { r.Compute(ms) }) })
+	}},
+	{"a sort over a hypercube", "", []int{8, 16}, func(r *rank) {
+		analysistest.Steps(5, func() {
+			r.Compute(map[int]uint64{8: 48 * ms, 16: 80 * ms}[r.Ranks])
+			for last := 1; last < r.Ranks; last *= 2 {
+				for bit := last; bit > 0; bit /= 2 {
+					swap(r, r.Rank^bit, 4000)
+					r.Compute(ms)
+				}
+			}
+		})
+	}},
+	{"rims of boxes, all at once", "geometric-decomposition", []int{8, 12, 18, 27}, func(r *rank) {
+		analysistest.Steps(20, func() { r.Compute(ms); exchange(r, boxes(r, false), 4000) })
+	}},
+	{"rims of boxes with edges and corners", "geometric-decomposition", []int{8, 12, 27, 36}, func(r *rank) {
+		analysistest.Steps(20, func() {
+			r.Compute(ms)
+			near := boxes(r, false)
+			exchange(r, near, 8000)
+			exchange(r, slices.DeleteFunc(boxes(r, true), func(n int) bool { return slices.Contains(near, n) }), 160)
+		})
+	}},
+	{"rims of boxes, one axis after the other", "geometric-decomposition", []int{8, 12, 27}, func(r *rank) {
+		analysistest.Steps(20, func() {
+			r.Compute(ms)
+			for _, n := range boxes(r, false) {
+				r.Compute(ms / 200)
+				swap(r, n, 4000)
+			}
+		})
+	}},
+	{"a sweep along each axis, each after its rims", "geometric-decomposition", []int{9, 12, 16}, func(r *rank) {
+		width := gridWidth(r.Ranks)
+		analysistest.Steps(20, func() {
+			for axis := range 2 {
+				for _, n := range beside(r) {
+					if (n/width == r.Rank/width) == (axis == 0) {
+						swap(r, n, 4000)
+					}
+				}
+				r.Compute(ms)
+			}
+		})
+	}},
+	{"rims and two reductions, as in conjugate gradients", "geometric-decomposition", []int{4, 8, 12}, func(r *rank) {
+		analysistest.Steps(20, func() {
+			exchange(r, beside(r), 4000)
+			for line := range 2 {
+				r.Compute(ms)
+				r.Call(10+line, "MPI_Allreduce", record.OpNToN, 0, record.Call{Duration: ms / 50, Peer: record.NoPeer, Collective: true, Out: 8, In: 8})
+			}
+		})
+	}},
+	{"shifts on a torus", "", []int{9, 16, 25}, func(r *rank) {
+		q := gridWidth(r.Ranks)
+		at := func(x, y int) int { return (y+q)%q*q + (x+q)%q }
+		x, y := r.Rank%q, r.Rank/q
+		analysistest.Steps(20, func() {
+			r.Compute(ms)
+			r.Send(1, at(x-1, y), 4000, 10)
+			r.Recv(2, at(x+1, y), 4000, ms/20)
+			r.Send(3, at(x, y-1), 4000, 10)
+			r.Recv(4, at(x, y+1), 4000, ms/20)
+		})
+	}},
 	{"halves of halves", "divide-and-conquer", []int{8, 11, 12, 16}, func(r *rank) {
 		analysistest.Steps(4, func() { halves(r, 0, r.Ranks) })
 	}},
@@ -260,21 +328,60 @@ func mesh(r *rank, parts ...string) {
 
 // rims are exchanged all at once.
 func rims(r *rank) {
-	analysistest.Steps(20, func() {
-		r.Compute(ms)
-		for _, n := range []int{r.Rank - 1, r.Rank + 1} {
-			if n >= 0 && n < r.Ranks {
-				r.Call(1, "MPI_Irecv", record.OpRecv, record.Nonblocking, record.Call{Duration: 10, Peer: record.NoPeer})
-				r.Call(2, "MPI_Isend", record.OpSend, record.Nonblocking, record.Call{Duration: 10, Peer: int32(n), Out: 4000})
+	var list []int
+	for _, n := range []int{r.Rank - 1, r.Rank + 1} {
+		if n >= 0 && n < r.Ranks {
+			list = append(list, n)
+		}
+	}
+	analysistest.Steps(20, func() { r.Compute(ms); exchange(r, list, 4000) })
+}
+
+// exchange is with all of some ranks at once.
+func exchange(r *rank, with []int, bytes uint64) {
+	for _, n := range with {
+		r.Call(1, "MPI_Irecv", record.OpRecv, record.Nonblocking, record.Call{Duration: 10, Peer: record.NoPeer})
+		r.Call(2, "MPI_Isend", record.OpSend, record.Nonblocking, record.Call{Duration: 10, Peer: int32(n), Out: bytes})
+	}
+	r.Call(3, "MPI_Waitall", record.OpWait, 0, record.Call{Duration: ms, Peer: record.NoPeer})
+	for _, n := range with {
+		r.Arrived(1, "MPI_Irecv", n, bytes)
+	}
+}
+
+// swap is an exchange with one.
+func swap(r *rank, with int, bytes uint64) {
+	r.Send(6, with, bytes, 10)
+	r.Recv(7, with, bytes, ms/20)
+}
+
+// hypercube exchanges with each rank whose number differs in one bit, one after the other.
+func hypercube(r *rank, before func(bit int)) {
+	for bit := 1; bit < r.Ranks; bit *= 2 {
+		before(bit)
+		swap(r, r.Rank^bit, 4000)
+	}
+}
+
+// boxes are the neighbours on a grid of three axes; those at edges and corners, too.
+func boxes(r *rank, corners bool) (list []int) {
+	nx := 1
+	for nx*nx*nx < r.Ranks || r.Ranks%nx != 0 {
+		nx++
+	}
+	ny := gridWidth(r.Ranks / nx)
+	nz := r.Ranks / nx / ny
+	x, y, z := r.Rank%nx, r.Rank/nx%ny, r.Rank/nx/ny
+	for i := range 27 {
+		dx, dy, dz := i%3-1, i/3%3-1, i/9-1
+		far := dx*dx + dy*dy + dz*dz
+		if far == 1 || far > 1 && corners {
+			if x, y, z := x+dx, y+dy, z+dz; x >= 0 && y >= 0 && z >= 0 && x < nx && y < ny && z < nz {
+				list = append(list, (z*ny+y)*nx+x)
 			}
 		}
-		r.Call(3, "MPI_Waitall", record.OpWait, 0, record.Call{Duration: ms, Peer: record.NoPeer})
-		for _, n := range []int{r.Rank - 1, r.Rank + 1} {
-			if n >= 0 && n < r.Ranks {
-				r.Arrived(1, "MPI_Irecv", n, 4000)
-			}
-		}
-	})
+	}
+	return list
 }
 
 func gridWidth(ranks int) int {
@@ -373,6 +480,32 @@ func TestFormsAreRecognized(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Which rank has which number says nothing: a form is recognized whatever they are.
+func TestNumbersOfRanksSayNothing(t *testing.T) {
+	for _, f := range forms {
+		for _, n := range f.ranks {
+			want, as := recognizedAs(t, n, f.script)
+			for seed := range uint64(3) {
+				numbers := rand.New(rand.NewPCG(seed, uint64(n))).Perm(n)
+				got, c := recognizedAs(t, n, analysistest.Relabelled(numbers, f.script))
+				require.Equal(t, want, got, "%s on %d", f.name, n)
+				for i := range c.Looks {
+					require.InDelta(t, confidenceOf(as, c.Looks[i].Model), c.Looks[i].Confidence, 0.1, "%s on %d as %s", f.name, n, c.Looks[i].Model)
+				}
+			}
+		}
+	}
+}
+
+func confidenceOf(c *Choice, model string) float64 {
+	for _, l := range c.Looks {
+		if l.Model == model {
+			return l.Confidence
+		}
+	}
+	return 0
 }
 
 // noisy is a form as it is found in a program: what it computes takes not always as long, all ranks start together with

@@ -366,7 +366,7 @@ func (g *Diagnosis) finding(f int) run.Finding {
 	x := &g.ground.Facts[f]
 	e := g.evaluators[x.Scope]
 	lost := g.seconds(f)
-	out := run.Finding{ID: g.full(f), Title: g.title(f), Seconds: lost, Share: g.share(lost), Low: g.share(g.surely(f)),
+	out := run.Finding{ID: g.full(f), Title: g.title(f), Seconds: lost, Share: g.share(lost), Low: g.share(g.surely(f)), Worth: x.Scope.Model.Threshold("least").Value,
 		Model: x.Scope.Model.Name, Factor: x.Label, Confidence: g.confidence(f)}
 	if x.Model != "" {
 		out.Model = x.Model

@@ -2,7 +2,6 @@ package diagnosis
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"marple/analysis/callgraph"
@@ -152,24 +151,14 @@ func (d *data) missed() float64 {
 // nothing else disturbs them; so much where parts are not known, or all ranks are meant and there is none to compare them with.
 func (d *data) chance(slow rankSet) float64 {
 	missed := d.missed()
-	if d.r.Waits == nil || len(d.r.Waits.Parts) == 0 || len(d.r.Waits.Parts) < len(d.ranks) || len(slow) == 0 || len(slow) >= len(d.ranks) {
+	if d.r.Waits == nil {
 		return missed
 	}
-	longer := make(vector, len(d.r.Waits.Parts[0].Useful))
-	for _, p := range d.r.Waits.Parts {
-		for k, ns := range p.Useful[:min(len(p.Useful), len(longer))] {
-			longer[k] -= seconds(ns) / float64(len(d.r.Waits.Parts))
-			if slices.Contains(slow, int(p.Rank)) {
-				longer[k] += seconds(ns) / float64(len(slow))
-			}
-		}
+	scatter, known := d.r.Waits.Scatter(slow, len(d.ranks))
+	if !known {
+		return missed
 	}
-	m, squares := mean(longer), 0.0
-	for _, x := range longer {
-		squares += (x - m) * (x - m)
-	}
-	n := float64(len(longer))
-	return min(missed, 2*math.Sqrt(n*squares/(n-1))*float64(len(d.ranks)))
+	return min(missed, scatter)
 }
 
 // delays is for how long ranks are known to have waited because others computed longer in a selection; in the way of a

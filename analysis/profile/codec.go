@@ -263,6 +263,9 @@ func peer(c *coder, p *Peer) {
 	number(c, &p.Onward)
 	number(c, &p.Back)
 	number(c, &p.Turns)
+	number(c, &p.Rounds)
+	number(c, &p.Opened)
+	number(c, &p.Alone)
 }
 
 func sample(c *coder, s *stat.Stat) {

@@ -1,6 +1,8 @@
 package profile
 
 import (
+	"math"
+
 	"marple/analysis/callgraph"
 	"marple/analysis/record"
 	"marple/analysis/waitstate"
@@ -24,7 +26,29 @@ type turns struct {
 	with     map[int32]*turn
 	members  map[member]*turn // nil: not a rank in MPI_COMM_WORLD
 	recent   [recentTurns]recent
+	pieces   float64 // that were computed before messages
+	roots    float64 // of these, added up
+	round    round
 }
+
+// round is what a rank exchanges between two pieces of computing: with whom, and on which call paths.
+type round struct {
+	partners, links [mostInRound]inRound
+	with, on        int // how many there are
+}
+
+// mostInRound partners of a round are kept: whoever has more exchanges with many at once.
+const mostInRound = 64
+
+type inRound struct {
+	peer *Peer
+	with *turn
+	ways uint8 // in which there were messages, a bit each
+}
+
+// piece is the part of a usual piece of computing from which on one divides rounds: to copy a message together does not. What is
+// usual goes by square roots, so that few long pieces do not hide many short ones.
+const piece = 1. / 3
 
 // recent is what the last message of a call path with a member was added to: the next one mostly is of a few of these.
 type recent struct {
@@ -43,12 +67,14 @@ type member struct {
 }
 
 // turn is a rank, which way the last message between a rank and another one went, and what had been computed by the time of the
-// last one to it, and of the last one from it, plus one tick; 0 if there was none.
+// last one to it, and of the last one from it, plus one tick; 0 if there was none. flow is the way of the last round in which messages
+// went one way only, as a bit.
 type turn struct {
 	to       int32
 	known    bool // there was a message
 	computed [2]uint64
 	way      record.Direction
+	flow     uint8
 }
 
 // follow adds to the peers what the log of the main thread tells. A log that ends early tells as much as it has; a damaged
@@ -61,6 +87,7 @@ func (c *comms) follow(main record.Thread, log waitstate.Log) {
 		events++
 		return events < mostTurns
 	})
+	t.round.end()
 }
 
 func (t *turns) event(e *record.Logged) {
@@ -110,14 +137,19 @@ func (t *turns) message(way record.Direction, e *record.Logged) {
 	}
 	now, last := t.computed+1, r.with
 	before := &last.computed
-	turns, since := last.known && last.way != way, t.computed-t.charged
-	if r.link == nil && (turns || last.known && since > 0) {
+	since := t.computed - t.charged
+	if r.link == nil {
 		r.peer, r.link = t.c.peer(last.to), t.c.link(e.Path, last.to)
 	}
-	if turns {
-		r.peer.Turns++
-		r.link.Turns++
+	if since > 0 {
+		root := math.Sqrt(float64(since))
+		if root*t.pieces >= piece*t.roots {
+			t.round.end()
+		}
+		t.pieces++
+		t.roots += root
 	}
+	t.round.add(r, way)
 	if last.known && since > 0 {
 		// After an exchange both are as long ago.
 		same, other := now-before[way], now-before[1-way]
@@ -128,6 +160,72 @@ func (t *turns) message(way record.Direction, e *record.Logged) {
 	}
 	before[way], last.way, last.known = now, way, true
 	t.charged = t.computed
+}
+
+func (x *round) add(r *recent, way record.Direction) {
+	put := func(list *[mostInRound]inRound, n int, p *Peer) int {
+		for i := range list[:n] {
+			if list[i].peer == p {
+				list[i].ways |= 1 << way
+				return n
+			}
+		}
+		if n < mostInRound {
+			list[n] = inRound{p, r.with, 1 << way}
+			n++
+		}
+		return n
+	}
+	x.with, x.on = put(&x.partners, x.with, r.peer), put(&x.links, x.on, r.link)
+}
+
+// ways are those in which there were messages with a rank in the round.
+func (x *round) ways(with *turn) uint8 {
+	for i := range x.partners[:x.with] {
+		if x.partners[i].with == with {
+			return x.partners[i].ways
+		}
+	}
+	return 0
+}
+
+// end counts the round, if there was one.
+func (x *round) end() {
+	if x.with == 0 {
+		return
+	}
+	const both = 1<<record.Sent | 1<<record.Received
+	alone := x.with == 1 && x.partners[0].ways == both
+	for _, list := range [][]inRound{x.partners[:x.with], x.links[:x.on]} {
+		for i := range list {
+			p := list[i].peer
+			p.Rounds++
+			if i == 0 {
+				p.Opened++
+			}
+			if alone {
+				p.Alone++
+			}
+		}
+	}
+	// What goes back and forth within a round is an exchange and says nothing of which way things flow.
+	for i := range x.links[:x.on] {
+		l := &x.links[i]
+		if flow := l.with.flow; flow != 0 && x.ways(l.with)^flow == both {
+			l.peer.Turns++
+		}
+	}
+	for i := range x.partners[:x.with] {
+		p := &x.partners[i]
+		if p.ways == both {
+			continue
+		}
+		if p.with.flow^p.ways == both {
+			p.peer.Turns++
+		}
+		p.with.flow = p.ways
+	}
+	x.with, x.on = 0, 0
 }
 
 func (t *turns) find(path uint32, who member) *recent {

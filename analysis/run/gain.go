@@ -33,6 +33,9 @@ func (g *Gain) Text() string {
 func (f *Finding) Doubt() string {
 	low, high := words.Percent(f.Low), words.Percent(f.Share)
 	switch g := f.Gain; {
+	case g != nil && g.Steady != nil:
+		return fmt.Sprintf("saves %s to %s: that some passages take longer than others may be the machine's doing",
+			words.Percent(*g.Steady), words.Percent(max(g.Share, g.High)))
 	case g != nil && g.High >= f.Low:
 		return "saves " + words.Percent(g.Low) + " to " + words.Percent(g.High)
 	case low != high:

@@ -427,10 +427,15 @@ type Peer struct {
 	Gets          uint64 `json:"gets,omitempty"`
 	GetBytes      uint64 `json:"bytes_got,omitempty"`
 	// What the rank computed just before messages with the other that went the way of the last one between them, or back,
-	// and how often a message went the other way than the last one.
+	// and how often messages went the other way than those before, exchanges aside.
 	OnwardNs uint64 `json:"onward_ns,omitempty"`
 	BackNs   uint64 `json:"back_ns,omitempty"`
 	Turns    uint64 `json:"turns,omitempty"`
+	// In how many rounds between two pieces of computing there were messages with the other; of these, in how many with it first,
+	// and in how many both ways, and with nobody else.
+	Rounds uint64 `json:"rounds,omitempty"`
+	Opened uint64 `json:"rounds_opened,omitempty"`
+	Alone  uint64 `json:"rounds_alone,omitempty"`
 	MessageSizes
 }
 
@@ -472,9 +477,10 @@ func (n Note) Hangs() bool { return n.ID == deadlock }
 type Finding struct {
 	ID         string     `json:"id"`
 	Title      string     `json:"title"`
-	Share      float64    `json:"share"`   // of total core time, 0 to 1
-	Seconds    float64    `json:"seconds"` // of core time
-	Low        float64    `json:"low"`     // share that is the least it can be; the most is Share
+	Share      float64    `json:"share"`           // of total core time, 0 to 1
+	Seconds    float64    `json:"seconds"`         // of core time
+	Low        float64    `json:"low"`             // share that is the least it can be; the most is Share
+	Worth      float64    `json:"worth,omitempty"` // share from which on it is told: its model's threshold "least"
 	Ranks      []int      `json:"ranks,omitempty"`
 	Where      string     `json:"where,omitempty"` // call path, file:line
 	Node       string     `json:"node,omitempty"`  // its id in call_graph
@@ -505,6 +511,9 @@ type Gain struct {
 	Low     float64 `json:"low"`     // share that it is at least
 	High    float64 `json:"high"`    // and at most
 	AtMost  bool    `json:"at_most,omitempty"`
+	// Steady is the share that is left if the machine has made all that takes longer now and then, on one rank or another;
+	// not there where that makes no difference.
+	Steady *float64 `json:"steady,omitempty"`
 	// Behind says what else has to be removed for this to bring anything, where it is known.
 	Behind string `json:"behind,omitempty"`
 }

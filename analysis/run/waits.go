@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -73,6 +74,31 @@ type WaitSite struct {
 type RankParts struct {
 	Rank   int32    `json:"rank"`
 	Useful []uint64 `json:"useful_ns"`
+}
+
+// Scatter is twice the standard error of how much longer some of so many ranks compute than the mean, over parts of the run, in
+// seconds of all ranks. It is not known where parts are not, nor of all ranks: there is none to compare them with.
+func (w *Waits) Scatter(slow []int, ranks int) (seconds float64, known bool) {
+	if w == nil || len(w.Parts) == 0 || len(w.Parts) < ranks || len(slow) == 0 || len(slow) >= ranks {
+		return 0, false
+	}
+	longer := make([]float64, len(w.Parts[0].Useful))
+	for _, p := range w.Parts {
+		for k, ns := range p.Useful[:min(len(p.Useful), len(longer))] {
+			longer[k] -= float64(ns) / 1e9 / float64(len(w.Parts))
+			if slices.Contains(slow, int(p.Rank)) {
+				longer[k] += float64(ns) / 1e9 / float64(len(slow))
+			}
+		}
+	}
+	n, m, squares := float64(len(longer)), 0.0, 0.0
+	for _, x := range longer {
+		m += x / n
+	}
+	for _, x := range longer {
+		squares += (x - m) * (x - m)
+	}
+	return 2 * math.Sqrt(n*squares/(n-1)) * float64(ranks), true
 }
 
 // CallCost is what the calls of a node take beside waiting for other ranks, without the time for which they had no core.

@@ -378,6 +378,50 @@ func (g *Graph) Degree() float64 {
 	return float64(sum) / float64(max(n, 1))
 }
 
+// Grades is by how much the mean message to one partner is larger than that to another one, for the rank in the middle, where messages
+// between two ranks are about as large both ways: between faces, edges and corners of boxes. 1 where they are not.
+func (g *Graph) Grades() float64 {
+	alike, pairs := 0, 0
+	var grades []float64
+	for r := range g.Ranks {
+		least, most := 0.0, 0.0
+		for _, e := range g.Out[r] {
+			size := float64(e.Bytes) / float64(e.Messages)
+			if i, ok := slices.BinarySearchFunc(g.Out[e.To], r, func(e Edge, to int) int { return cmp.Compare(e.To, to) }); ok {
+				back := float64(g.Out[e.To][i].Bytes) / float64(g.Out[e.To][i].Messages)
+				if pairs++; max(size, back) <= 1.25*min(size, back) {
+					alike++
+				}
+			} else {
+				pairs++
+			}
+			if least == 0 || size < least {
+				least = size
+			}
+			most = max(most, size)
+		}
+		if least > 0 {
+			grades = append(grades, most/least)
+		}
+	}
+	if pairs == 0 || 10*alike < 9*pairs {
+		return 1
+	}
+	slices.Sort(grades)
+	return grades[len(grades)/2]
+}
+
+// Fewest is with how many others the rank exchanges messages that has the fewest partners, of those that have any.
+func (g *Graph) Fewest() int {
+	least := 0
+	for r := range g.Ranks {
+		if p := len(g.Partners(r)); p > 0 && (least == 0 || p < least) {
+			least = p
+		}
+	}
+	return least
+}
+
 // Returned is the part of the messages that go where as many come from.
 func (g *Graph) Returned() float64 {
 	var both, all uint64

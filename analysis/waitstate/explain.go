@@ -97,15 +97,15 @@ func (x *replay) spent(after, before uint32) (shares []share, low, high int) {
 	return shares, low, high
 }
 
-// lastInStep finds when this rank and the one it waits for were last in step before: as calls of both, or as the
-// number of an operation on a communicator.
-func (x *replay) lastInStep(w *waited) (mine, theirs uint32, comm uint64) {
-	mine, theirs = NotDone, NotDone
+// lastInStep finds when this rank and the one it waits for were last in step before: as calls of both and the time within
+// these, or as the number of an operation on a communicator, of which all go on together.
+func (x *replay) lastInStep(w *waited) (mine, theirs uint32, when int64, comm uint64) {
+	mine, theirs, when = NotDone, NotDone, math.MaxInt64
 	list := x.steps[w.by]
 	at, _ := slices.BinarySearchFunc(list, w.call, func(s step, c uint32) int { return cmp.Compare(s.mine, c) })
 	for at--; at >= 0; at-- {
 		if list[at].theirs < w.theirs {
-			mine, theirs = list[at].mine, list[at].theirs
+			mine, theirs, when = list[at].mine, list[at].theirs, list[at].at
 			break
 		}
 	}
@@ -114,9 +114,9 @@ func (x *replay) lastInStep(w *waited) (mine, theirs uint32, comm uint64) {
 		if at == 0 || mine != NotDone && c.done[at-1] <= mine || !isMember(c.comm, w.by) {
 			continue
 		}
-		mine, theirs, comm = c.done[at-1], c.ordinal[at-1], id
+		mine, theirs, when, comm = c.done[at-1], c.ordinal[at-1], math.MaxInt64, id
 	}
-	return mine, theirs, comm
+	return mine, theirs, when, comm
 }
 
 func isMember(c *Comm, rank int32) bool {
@@ -149,19 +149,23 @@ type excuse struct {
 	shares    []delay
 	sum       int64
 	low, high int // own waits meanwhile
-	direct    float64
-	passed    float64
+	// rest is for how long the call in which both were last in step, that of wait low-1, waited on for another rank.
+	rest   int64
+	direct float64
+	passed float64
 }
 
 // compare tells those that were waited for what the waiting rank did meanwhile, and has them compare.
 func (x *replay) compare(kept []waited) error {
 	for _, list := range x.steps {
-		slices.SortFunc(list, func(a, b step) int { return cmp.Compare(a.mine, b.mine) })
+		slices.SortFunc(list, func(a, b step) int {
+			return cmp.Or(cmp.Compare(a.mine, b.mine), cmp.Compare(a.theirs, b.theirs), cmp.Compare(a.at, b.at))
+		})
 	}
 	told := map[int32]*out{}
 	for i := range kept {
 		w := &kept[i]
-		mine, theirs, comm := x.lastInStep(w)
+		mine, theirs, when, comm := x.lastInStep(w)
 		shares, _, _ := x.spent(mine, w.call)
 		if told[w.by] == nil {
 			told[w.by] = &out{}
@@ -172,6 +176,7 @@ func (x *replay) compare(kept []waited) error {
 		o.number(uint64(w.theirs))
 		o.word(comm)
 		o.number(uint64(theirs))
+		o.signed(when)
 		o.number(uint64(len(shares)))
 		for _, s := range shares {
 			o.word(uint64(s.path))
@@ -188,7 +193,7 @@ func (x *replay) compare(kept []waited) error {
 	for _, p := range arrived {
 		for i := (in{data: p.data}); len(i.data) > 0; {
 			e := excuse{rank: int32(p.from), index: int(i.number()), pattern: Pattern(i.number()), call: uint32(i.number())}
-			comm, after := i.word(), uint32(i.number())
+			comm, after, when := i.word(), uint32(i.number()), i.signed()
 			clear(theirs)
 			var sums [classes]int64
 			for n := i.count(); n > 0; n-- {
@@ -208,7 +213,7 @@ func (x *replay) compare(kept []waited) error {
 			if after != NotDone && after >= e.call {
 				after = e.call - 1
 			}
-			x.excuses = append(x.excuses, x.excess(e, after, theirs, sums))
+			x.excuses = append(x.excuses, x.excess(e, after, when, theirs, sums))
 		}
 	}
 	return nil
@@ -226,10 +231,15 @@ func (x *replay) operation(comm uint64, ordinal uint32) uint32 {
 	return NotDone
 }
 
-// excess compares. theirs is the other rank's time by path, and by class.
-func (x *replay) excess(e excuse, after uint32, theirs map[callgraph.ID]int64, classTheirs [classes]int64) excuse {
+// excess compares what was done since a call, within which both were in step. theirs is the other rank's time by path, and by
+// class.
+func (x *replay) excess(e excuse, after uint32, when int64, theirs map[callgraph.ID]int64, classTheirs [classes]int64) excuse {
 	var own []share
 	own, e.low, e.high = x.spent(after, e.call)
+	if e.low > 0 && x.kept[e.low-1].call == after {
+		w := &x.kept[e.low-1]
+		e.rest = max(0, w.until-max(when, x.r.Calls[after].Start))
+	}
 	var sums, over [classes]int64 // of the class as a whole, and of those of its paths that took longer
 	for _, s := range own {
 		sums[s.class] += s.ns
@@ -244,7 +254,7 @@ func (x *replay) excess(e excuse, after uint32, theirs map[callgraph.ID]int64, c
 			e.shares = append(e.shares, delay{s.path, float64(longer) * float64(sums[s.class]) / float64(over[s.class])})
 		}
 	}
-	if e.sum == 0 && e.low == e.high { // nothing took longer: then what came last
+	if e.sum == 0 && e.low == e.high && e.rest == 0 { // nothing took longer: then what came last
 		e.shares, e.sum = []delay{{x.r.Paths[x.r.Calls[e.call].Gap], 1}}, 1
 	}
 	return e
@@ -258,7 +268,16 @@ type node struct {
 	excuse       int32 // index among those of the rank waited for; -1: none
 	sum          int64 // of its excess
 	low, high    int32 // its waits meanwhile
+	rest         int64 // of its wait low-1
 	passed       float64
+}
+
+// latest is the last wait of the rank waited for to which a wait passes on; -1: there is none.
+func (n *node) latest() int32 {
+	if n.excuse >= 0 && (n.high > n.low || n.rest > 0) {
+		return n.high - 1
+	}
+	return -1
 }
 
 // segment is a part of the critical path.
@@ -292,6 +311,7 @@ func (x *replay) solve() ([]segment, error) {
 		o.number(uint64(e.sum))
 		o.number(uint64(e.low))
 		o.number(uint64(e.high))
+		o.number(uint64(e.rest))
 	}
 	all, err := collect(x.t, packet{uint32(x.rank), 0, o})
 	if err != nil {
@@ -383,12 +403,12 @@ func newSolver(ranks int, all []packet) (*solver, error) {
 		s.direct[rank], s.passed[rank] = make([]float64, n), make([]float64, n)
 		for k := range n {
 			waiter, index := int(i.number()), int(i.number())
-			sum, low, high := i.number(), i.number(), i.number()
-			if i.bad || waiter >= ranks || index >= len(s.waits[waiter]) || low > high || high > uint64(len(s.waits[rank])) {
+			sum, low, high, rest := i.number(), i.number(), i.number(), i.number()
+			if i.bad || waiter >= ranks || index >= len(s.waits[waiter]) || low > high || high > uint64(len(s.waits[rank])) || rest > 0 && low == 0 {
 				return nil, errDamaged
 			}
 			w := &s.waits[waiter][index]
-			w.excuse, w.sum, w.low, w.high = int32(k), int64(sum), int32(low), int32(high)
+			w.excuse, w.sum, w.low, w.high, w.rest = int32(k), int64(sum), int32(low), int32(high), int64(rest)
 		}
 	}
 	s.spread()
@@ -409,10 +429,11 @@ func (s *solver) spread() {
 		waiting[rank] = sums
 	}
 	// rates[rank][i]: cost per ns that begins to apply below wait i; running, that applies now.
-	rates := make([][]float64, len(s.waits))
+	// parts[rank][i]: cost that is passed on to wait i for a part of it only.
+	rates, parts := make([][]float64, len(s.waits)), make([][]float64, len(s.waits))
 	running := make([]float64, len(s.waits))
 	for rank, list := range s.waits {
-		rates[rank] = make([]float64, len(list)+1)
+		rates[rank], parts[rank] = make([]float64, len(list)+1), make([]float64, len(list))
 	}
 	next := make([]int, len(s.waits))
 	for rank, list := range s.waits {
@@ -425,11 +446,14 @@ func (s *solver) spread() {
 			next[at.rank]--
 		}
 		own := float64(w.until - w.start)
-		w.passed = running[at.rank] * own
+		w.passed = running[at.rank]*own + parts[at.rank][at.index]
 		if w.excuse < 0 {
 			continue
 		}
-		meanwhile := waiting[w.by][w.high] - waiting[w.by][w.low]
+		if int(w.low) > next[w.by] { // clocks disagree: what is behind has had its share
+			w.rest = 0
+		}
+		meanwhile := waiting[w.by][w.high] - waiting[w.by][w.low] + w.rest
 		whole := float64(w.sum + meanwhile)
 		if whole == 0 {
 			continue
@@ -437,8 +461,11 @@ func (s *solver) spread() {
 		part := float64(w.sum) / whole
 		s.direct[w.by][w.excuse] += own * part
 		s.passed[w.by][w.excuse] += w.passed * part
+		rate := (own + w.passed) / whole
+		if w.rest > 0 {
+			parts[w.by][w.low-1] += rate * float64(w.rest)
+		}
 		if w.high > w.low {
-			rate := (own + w.passed) / whole
 			for _, edge := range []struct {
 				at   int
 				rate float64
@@ -476,15 +503,16 @@ func (s *solver) latestFirst() []place {
 				w := &s.waits[at.rank][at.index]
 				keys[at.rank][at.index] = key{w.until, 0, true}
 				chain = append(chain, at)
-				if w.excuse < 0 || w.high == w.low || s.waits[w.by][w.high-1].until < w.until {
+				last := w.latest()
+				if last < 0 || s.waits[w.by][last].until < w.until {
 					break
 				}
-				at = place{w.by, w.high - 1}
+				at = place{w.by, last}
 			}
 			for n := len(chain) - 1; n >= 0; n-- {
 				w, k := &s.waits[chain[n].rank][chain[n].index], &keys[chain[n].rank][chain[n].index]
-				if w.excuse >= 0 && w.high > w.low {
-					if earlier := keys[w.by][w.high-1]; earlier.known && earlier.until >= w.until {
+				if last := w.latest(); last >= 0 {
+					if earlier := keys[w.by][last]; earlier.known && earlier.until >= w.until {
 						k.until, k.depth = earlier.until, earlier.depth+1
 					}
 				}

@@ -129,7 +129,7 @@ func (x *replay) progress() {
 		if all := x.moves[s.kin]; all.alone*mostMovedAlone > all.bound || all.after > all.waited {
 			continue
 		}
-		x.inStep(s.partner, s.mine, s.theirs)
+		x.inStep(s.partner, s.mine, s.theirs, s.back)
 		if !s.theyWait {
 			x.offer(s.m.Done, LateProgress, s.back, s.partner, s.theirs, s.path)
 			x.depend(s.m.Done, s.partner, s.theirs, true, s.m.Bytes, LateProgress)

@@ -140,8 +140,11 @@ type replay struct {
 // asked is when a receive was posted, and when its message was sent.
 type asked struct{ when, sent int64 }
 
-// step is a message for which one of two ranks waited: after the calls, both were in step.
-type step struct{ mine, theirs uint32 }
+// step is a message for which one of two ranks waited: then, within these calls, both were in step.
+type step struct {
+	mine, theirs uint32
+	at           int64
+}
 
 // common are the operations on a communicator after which all its members were in step.
 type common struct {
@@ -498,7 +501,7 @@ func (x *replay) pair(p int32, mine [2][]int32, theirSends, theirReceives map[en
 			x.look(p, true, m, h)
 			start := r.Calls[m.At].Start
 			if h.done != NotDone && start > h.from && start <= h.to {
-				x.inStep(p, m.At, h.done) // it waited for this send
+				x.inStep(p, m.At, h.done, start) // it waited for this send
 			}
 			if m.Done == NotDone || m.Buffered {
 				continue
@@ -534,7 +537,7 @@ func (x *replay) pair(p int32, mine [2][]int32, theirSends, theirReceives map[en
 			start := r.Calls[m.At].Start
 			x.asked = append(x.asked, asked{start, h.start})
 			if h.done != NotDone && start > h.from && start < h.to {
-				x.inStep(p, m.At, h.done) // it waited for this receive
+				x.inStep(p, m.At, h.done, start) // it waited for this receive
 			}
 		}
 	}
@@ -559,7 +562,7 @@ func (x *replay) waitsForReceive(send, p int32, h *half, waited bool) {
 	x.rendezvous = append(x.rendezvous, send)
 	if waited {
 		x.offer(m.Done, LateReceiver, h.start, p, h.at, h.path)
-		x.inStep(p, m.Done, h.at)
+		x.inStep(p, m.Done, h.at, h.start)
 	}
 }
 
@@ -652,13 +655,13 @@ func (x *replay) late(m *Message, h *half, p int32) {
 		return
 	}
 	x.offer(m.Done, LateSender, h.start, p, h.at, h.path)
-	x.inStep(p, m.Done, h.at)
+	x.inStep(p, m.Done, h.at, h.start)
 }
 
-// inStep notes that both ranks were in step after these calls.
-func (x *replay) inStep(p int32, mine, theirs uint32) {
+// inStep notes when both ranks were in step, and within which calls.
+func (x *replay) inStep(p int32, mine, theirs uint32, at int64) {
 	if int(mine) < x.r.Main {
-		x.steps[p] = append(x.steps[p], step{mine, theirs})
+		x.steps[p] = append(x.steps[p], step{mine, theirs, at})
 	}
 }
 
@@ -809,7 +812,7 @@ func (x *replay) collective(c *Comm, list []int32) error {
 		if waits && e.rank >= 0 {
 			x.offer(o.Done, o.Pattern, e.time, e.rank, e.call, e.path)
 			if o.Kind != AllToAll && o.Done != NotDone && e.time > x.r.Calls[o.Done].Start {
-				x.inStep(e.rank, o.Done, e.call)
+				x.inStep(e.rank, o.Done, e.call, e.time)
 			}
 		}
 		if o.Kind == AllToAll && o.Done != NotDone && int(o.Done) < x.r.Main {

@@ -41,6 +41,9 @@ const (
 	// Cores leaves out the time for which ranks had none, and lets all begin at once. No call takes longer beside waiting
 	// than the quickest tenth on its path, of the rank in the middle.
 	Cores
+	// Steady takes from the time between calls what a disturbance may have added: what does not repeat of the times that a rank takes
+	// on a path, but no more than the machine makes of it; see disturbed.
+	Steady
 	// Free calls take no time beside waiting, but for those that have nothing to do with a network.
 	Free
 	// Network has another one.
@@ -56,6 +59,9 @@ func IdealNetwork() Scenario { return Scenario{{Kind: Free}} }
 
 // CoreForEach is that every rank has a core.
 func CoreForEach() Scenario { return Scenario{{Kind: Cores}} }
+
+// WithoutDisturbance is that nothing takes longer now and then than it mostly does.
+func WithoutDisturbance() Scenario { return Scenario{{Kind: Steady}} }
 
 // Times are those of a program under a scenario, ns after the first rank's beginning.
 type Times struct {
@@ -220,6 +226,9 @@ func (x *player) change(c *Change) {
 		return
 	case Cores:
 		x.quicken()
+	case Steady:
+		x.settle()
+		return
 	case Free:
 		if c.Paths == nil && c.Ranks == nil {
 			x.rules = slices.DeleteFunc(x.rules, func(r *Change) bool { return r.Kind == Network })
@@ -532,6 +541,81 @@ func (x *player) alone(paths map[callgraph.ID]float64) bool {
 func (x *player) portion(c *Change, rank int, call uint32) int64 {
 	l := &x.p.Lanes[rank]
 	return scaled(x.lanes[rank].gaps[call], c.part(l.Paths[l.Calls[call].GapPath]))
+}
+
+// What the machine may add to what a rank computes on a core of its own: as much as interrupts and cold caches take, or a third, as
+// memory and clock rates that are shared do.
+const (
+	disturbed = 100_000 // ns
+	stretched = 4. / 3
+)
+
+// settle takes out what disturbances may have added: on each of a rank's paths what is beyond the quickest tenth; where its times
+// there repeat after some, beyond what it mostly takes when that comes round.
+func (x *player) settle() {
+	for rank := range x.lanes {
+		l, w := &x.p.Lanes[rank], &x.lanes[rank]
+		byPath := make([][]uint32, len(l.Paths))
+		for k := range l.Calls {
+			path := l.Calls[k].GapPath
+			byPath[path] = append(byPath[path], uint32(k))
+		}
+		for _, calls := range byPath {
+			if len(calls) < fewestTimes {
+				continue
+			}
+			times := make([]int64, len(calls))
+			for i, k := range calls {
+				times[i] = w.gaps[k]
+			}
+			var usual func(i int) int64
+			if apart := repeats(times); apart > 0 {
+				usual = func(i int) int64 {
+					var near []int64
+					for j := i - 2*apart; j <= i+2*apart; j += apart {
+						if j >= 0 && j < len(times) {
+							near = append(near, times[j])
+						}
+					}
+					slices.Sort(near)
+					return near[min(1, len(near)-1)]
+				}
+			} else {
+				sorted := slices.Sorted(slices.Values(times))
+				usual = func(int) int64 { return sorted[len(sorted)/10] }
+			}
+			for i, k := range calls {
+				g := times[i]
+				w.gaps[k] = min(g, max(usual(i), min(g-disturbed, int64(float64(g)/stretched))))
+			}
+		}
+	}
+}
+
+const (
+	fewestTimes = 12 // of which it can be told whether they repeat
+	mostApart   = 64 // times after which it is looked for
+)
+
+// repeats finds after how many times they are as they were; 0: they are not. Then two differ by less than half of what any two do.
+// What a program does repeats, or changes slowly; what disturbs it does not.
+func repeats(list []int64) (after int) {
+	sorted := slices.Sorted(slices.Values(list))
+	n, all := float64(len(list)), 0.0 // mean difference of two, by their ranks
+	for i, g := range sorted {
+		all += float64(g) * (2*float64(i) - n + 1)
+	}
+	least := all * 2 / (n * n) / 2
+	for apart := 1; apart <= min(mostApart, len(list)/4); apart++ {
+		sum := 0.0
+		for i := apart; i < len(list); i++ {
+			sum += math.Abs(float64(list[i] - list[i-apart]))
+		}
+		if mean := sum / float64(len(list)-apart); mean < least {
+			after, least = apart, mean
+		}
+	}
+	return after
 }
 
 // quicken takes the time without a core out of calls. What of it passed without one is not known to have been before or

@@ -1,6 +1,7 @@
 package waitstate
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -140,6 +141,48 @@ func TestBalanceOfWhatOneRankDoes(t *testing.T) {
 	assert.Equal(t, busy.Under(nil).Length-25, busy.Under(Scenario{{Kind: Balance, Paths: map[callgraph.ID]float64{6: 1}}}).Length)
 	assert.True(t, p.Alone(map[callgraph.ID]float64{6: 1}))
 	assert.False(t, p.Alone(map[callgraph.ID]float64{4: 1}))
+}
+
+// What takes longer at random is cut to what it takes otherwise, by no more than a disturbance may add; what takes longer every third
+// time, or more and more, and a rank that always does, stay as they are.
+func TestSteady(t *testing.T) {
+	const us, n = 1000, 60
+	length := func(a, b func(i int) int64) int64 {
+		var x, y []int64
+		for i := range n {
+			x, y = append(x, a(i)*us), append(y, b(i)*us)
+		}
+		return replayAll(t, steps(x, y).ranks).Program.Under(WithoutDisturbance()).Length/us - n*1000
+	}
+	random := rand.New(rand.NewPCG(1, 1))
+	var now [n]bool
+	for i := range now {
+		now[i] = random.IntN(5) == 0
+	}
+	at := func(longer int64, when func(i int) bool) func(i int) int64 {
+		return func(i int) int64 {
+			if when(i) {
+				return 1000 + longer
+			}
+			return 1000
+		}
+	}
+	times := int64(0)
+	for _, now := range now {
+		if now {
+			times++
+		}
+	}
+	chance, always := func(i int) bool { return now[i] }, at(0, func(int) bool { return true })
+	assert.Zero(t, length(at(300, chance), always))
+	assert.Equal(t, times*2000, length(at(3000, chance), always), "of 4 ms, 3 ms stay")
+	assert.InDelta(t, n/3*3000, length(func(i int) int64 {
+		return at(3000, func(i int) bool { return i%3 == 0 })(i) + at(300, chance)(i) - 1000
+	}, always),
+		float64(times)*150, "beside what is by chance")
+	assert.EqualValues(t, n/3*300, length(at(300, func(i int) bool { return i%3 == 0 }), always))
+	assert.EqualValues(t, n*300, length(at(300, func(int) bool { return true }), always))
+	assert.InDelta(t, n*(n-1)/2*5, length(func(i int) int64 { return 1000 + int64(i)*5 }, always), n*5)
 }
 
 // Who does as much as all would on average, but for a fraction, is one of those who do no more, and then not, and then again.

@@ -3,6 +3,7 @@ package waitstate
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -99,10 +100,11 @@ type wait struct {
 	asked        int64 // end of the call
 }
 
-// aligned is an operation after which ranks were in step.
+// aligned is an operation within which ranks were in step, from a time on.
 type aligned struct {
 	mine, theirs uint32
 	with         int
+	at           int64
 }
 
 const latency = 3 // unless a world has another one
@@ -202,13 +204,13 @@ func (w *world) finishSend(s stream, k int, call uint32) {
 	w.leave(s.from, call, max(w.now[s.from], post.time+w.latency)+w.work)
 	if post.time > start {
 		w.waited(s.from, call, LateReceiver, s.to, post.call, post.time)
-		w.inStep(s.from, call, s.to, post.call)
+		w.inStep(s.from, call, s.to, post.call, post.time)
 	}
 }
 
-func (w *world) inStep(a int, mine uint32, b int, theirs uint32) {
-	w.all[a] = append(w.all[a], aligned{mine, theirs, b})
-	w.all[b] = append(w.all[b], aligned{theirs, mine, a})
+func (w *world) inStep(a int, mine uint32, b int, theirs uint32, at int64) {
+	w.all[a] = append(w.all[a], aligned{mine, theirs, b, at})
+	w.all[b] = append(w.all[b], aligned{theirs, mine, a, at})
 }
 
 func (w *world) post(from, to int, tag int32) uint32 {
@@ -229,7 +231,7 @@ func (w *world) finishReceive(s stream, k int, call uint32) {
 	w.leave(s.to, call, max(w.now[s.to], sent.time+w.latency)+w.work)
 	if sent.time > start {
 		w.waited(s.to, call, LateSender, s.from, sent.call, sent.time)
-		w.inStep(s.to, call, s.from, sent.call)
+		w.inStep(s.to, call, s.from, sent.call, sent.time)
 	}
 }
 
@@ -271,12 +273,12 @@ func (w *world) collective(comm int, kind Kind, root int32) {
 			w.waited(rank, calls[k], patternOf[kind], members[last], calls[last], enter[last])
 		}
 		if last >= 0 && kind != AllToAll && enter[last] > enter[k] {
-			w.all[rank] = append(w.all[rank], aligned{calls[k], calls[last], members[last]}) // of which the other does not know
+			w.all[rank] = append(w.all[rank], aligned{calls[k], calls[last], members[last], enter[last]}) // of which the other does not know
 		}
 		if kind == AllToAll {
 			for j, other := range members {
 				if j != k {
-					w.all[rank] = append(w.all[rank], aligned{calls[k], calls[j], other})
+					w.all[rank] = append(w.all[rank], aligned{calls[k], calls[j], other, math.MaxInt64})
 				}
 			}
 		}
@@ -449,10 +451,10 @@ func (w *world) costs() (direct, passed map[callgraph.ID]float64) {
 }
 
 func (w *world) blame(x *wait, cost float64, direct, passed, here map[callgraph.ID]float64) {
-	mine, theirs := NotDone, NotDone
+	mine, theirs, at := NotDone, NotDone, int64(math.MaxInt64)
 	for _, a := range w.all[x.rank] {
-		if a.with == x.by && a.mine < x.call && a.theirs < x.theirs && (mine == NotDone || a.mine > mine || a.mine == mine && a.theirs > theirs) {
-			mine, theirs = a.mine, a.theirs
+		if a.with == x.by && a.mine < x.call && a.theirs < x.theirs && (mine == NotDone || a.mine > mine || a.mine == mine && (a.theirs > theirs || a.theirs == theirs && a.at > at)) {
+			mine, theirs, at = a.mine, a.theirs, a.at
 		}
 	}
 	own, _ := w.did(x.rank, mine, x.call)
@@ -474,8 +476,16 @@ func (w *world) blame(x *wait, cost float64, direct, passed, here map[callgraph.
 		}
 		sum += other[path]
 	}
+	lasted := func(y *wait) float64 {
+		return float64(y.until - max(w.ranks[y.rank].Calls[y.call].Start, from(y, theirs, at)))
+	}
+	for i := range w.waits { // the call in which they were in step may have waited on
+		if y := &w.waits[i]; y.rank == x.by && y.call == theirs && y.until > at {
+			meanwhile = append(meanwhile, y)
+		}
+	}
 	for _, y := range meanwhile {
-		idle += float64(y.until - w.ranks[y.rank].Calls[y.call].Start)
+		idle += lasted(y)
 	}
 	if sum+idle == 0 {
 		here[callgraph.ID(w.ranks[x.by].Calls[x.theirs].Gap)] += cost
@@ -485,8 +495,16 @@ func (w *world) blame(x *wait, cost float64, direct, passed, here map[callgraph.
 		here[path] += cost * ns / (sum + idle)
 	}
 	for _, y := range meanwhile {
-		w.blame(y, cost*float64(y.until-w.ranks[y.rank].Calls[y.call].Start)/(sum+idle), direct, passed, passed)
+		w.blame(y, cost*lasted(y)/(sum+idle), direct, passed, passed)
 	}
+}
+
+// from is when a wait begins to count: at a time within a call, else at its beginning.
+func from(y *wait, call uint32, at int64) int64 {
+	if y.call == call {
+		return at
+	}
+	return math.MinInt64
 }
 
 func (w *world) did(rank int, after, before uint32) (map[callgraph.ID]float64, []*wait) {
@@ -749,6 +767,45 @@ func TestPropagatedDelay(t *testing.T) {
 }
 
 // The same, in time: each rank waits from the beginning until the one above has sent, and there the critical path changes.
+// In a row of ranks that exchange with their neighbours, now and then one rank takes long. Its neighbour waits for it in the call
+// in which it has just been in step with the next one, and so on: all of the waiting is the first one's.
+func TestDelayPassedOnThroughExchanges(t *testing.T) {
+	const ranks, steps, usual, long = 6, 40, 100, 2000
+	w := newWorld(ranks, []Comm{{ID: 7, Members: []record.Run{{Stride: 1, Count: ranks}}, Size: ranks}})
+	for step := range steps {
+		for rank := range ranks {
+			w.compute(rank, usual, 4)
+			if rank == 0 && step%10 == 5 {
+				w.compute(rank, long, 5)
+			}
+			for _, to := range []int{rank - 1, rank + 1} {
+				if to >= 0 && to < ranks {
+					w.send(rank, to, 0, false, false)
+					w.post(to, rank, 0)
+				}
+			}
+		}
+		for rank := range ranks {
+			call := w.enter(rank, 3)
+			for _, from := range []int{rank - 1, rank + 1} {
+				if from >= 0 && from < ranks {
+					w.finishReceive(stream{from, rank, 0}, step, call)
+				}
+			}
+		}
+	}
+	w.finish()
+	var all, first uint64
+	for _, d := range replayAll(t, w.ranks).Delays {
+		all += d.Direct + d.Passed
+		if d.Path == 5 {
+			first += d.Direct + d.Passed
+		}
+	}
+	require.Greater(t, all, uint64(4*long*(ranks-1)/2))
+	assert.Greater(t, float64(first), 0.95*float64(all))
+}
+
 func TestMoments(t *testing.T) {
 	w := newWorld(3, []Comm{{ID: 7, Members: []record.Run{{Stride: 1, Count: 3}}, Size: 3}})
 	w.compute(2, 100, 6)

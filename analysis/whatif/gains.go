@@ -77,10 +77,11 @@ func replayed(r *run.Run) {
 		}
 		p.atMost(&g)
 		f.Gain = &g
+		p.disturbances(f, scenarios[i], saves.share)
 	}
 	p.behind(r.Findings, scenarios)
 	r.Findings = slices.DeleteFunc(r.Findings, func(f run.Finding) bool {
-		if !doubtful(f.Gain) {
+		if !doubtful(f.Gain) && !disturbed(&f) {
 			return false
 		}
 		r.MayBe = append(r.MayBe, f)
@@ -122,6 +123,44 @@ func (p *player) balance(s *waitstate.Scenario) (saves saving, other float64) {
 	}
 	*s = whole
 	return all, each.share
+}
+
+// disturbances looks at what of a finding's gain is left where nothing takes longer now and then than it mostly does. What
+// ranks wait for in turn may be the program's doing or the machine's; only what is left is surely the program's, or what
+// some ranks have too much of in all.
+func (p *player) disturbances(f *run.Finding, s waitstate.Scenario, saves float64) {
+	c := &s[0]
+	if saves < nothing || c.Kind == waitstate.Free || !p.room(3) {
+		return
+	}
+	inAll := 0.0
+	if c.Whole { // what is the same in all parts of the run is no disturbance
+		if scatter, known := p.r.Waits.Scatter(f.Ranks, p.r.Ranks); known && 2*scatter < f.Seconds {
+			return
+		}
+	} else {
+		if p.inAll == nil {
+			x := p.saved(p.base, waitstate.Scenario{{Kind: waitstate.Balance, Whole: true}}).share
+			p.inAll = &x
+		}
+		inAll = *p.inAll
+	}
+	steady := slices.Concat(p.base, waitstate.WithoutDisturbance())
+	if p.steady == nil {
+		p.steady = p.under(steady)
+	}
+	left := max(0, float64(p.steady.Length-p.under(slices.Concat(steady, s)).Length)/float64(p.of(p.base).Length))
+	if sure := max(left, inAll); sure < saves {
+		f.Low = min(f.Low, f.Share*sure/saves)
+		f.Gain.Low, f.Gain.Steady = min(f.Gain.Low, sure), &sure
+	}
+}
+
+// disturbed is a finding of which so much may be the machine's doing that what its remedy saves surely is not worth telling, or less
+// than what it does not.
+func disturbed(f *run.Finding) bool {
+	g := f.Gain
+	return g != nil && g.Steady != nil && (*g.Steady < f.Worth || *g.Steady < max(g.Share, g.High)/2)
 }
 
 // doubtful is a gain that is none, as far as is known: it may be one, or it is not known what else keeps the run as long.
@@ -185,6 +224,9 @@ type player struct {
 	wall  float64            // s, under that
 	bases [2]*waitstate.Times
 	calls int // to be replayed yet
+	// Without disturbances; and what giving some ranks less in all would save.
+	steady *waitstate.Times
+	inAll  *float64
 }
 
 func newPlayer(r *run.Run) *player {
@@ -230,7 +272,7 @@ func (p *player) saved(base, s waitstate.Scenario) saving {
 }
 
 // mostOfGain replays are what a gain takes at most.
-const mostOfGain = 5
+const mostOfGain = 7
 
 // gain is what a scenario saves. Its range is that between calls that take what they took, and such that take what the
 // quickest do, on a core of their own; and what parts of the run differ by, where not all of it is replayed.

@@ -1,6 +1,9 @@
 package whatif
 
 import (
+	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -81,6 +84,56 @@ func TestGainOfWhatVaries(t *testing.T) {
 			assert.InDelta(t, c.share, f.Gain.Share, 0.002)
 			assert.InDelta(t, c.low, f.Gain.Low, 0.002)
 			assert.InDelta(t, c.high, f.Gain.High, 0.002)
+		})
+	}
+}
+
+// What varies as machines make it vary may be the program's doing, and may not: no finding. What varies by more, or more often, is
+// one; and so is what one rank has too much of, however much the others vary.
+func TestDisturbancesAreNoFinding(t *testing.T) {
+	const ranks = 8
+	for _, c := range []struct {
+		name  string
+		extra func(random *rand.Rand, rank, step int) float64 // of 1 ms
+		found string
+	}{
+		{"a disturbance now and then", func(random *rand.Rand, _, _ int) float64 { return 0.4 * math.Pow(random.Float64(), 8) }, ""},
+		{"twice as long, every second time", func(_ *rand.Rand, rank, step int) float64 { return float64((rank + step) % 2) }, "wait-at-nxn"},
+		{"three times as long, in turn", func(_ *rand.Rand, rank, step int) float64 { return 2 * float64((rank+step)%ranks/(ranks-1)) }, "wait-at-nxn"},
+		{"a rank that has more to do, among disturbances", func(random *rand.Rand, rank, _ int) float64 {
+			return 0.4*math.Pow(random.Float64(), 8) + 0.4*float64(rank/(ranks-1))
+		}, "imbalance"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			const steps = 300
+			var took [steps][ranks]uint64
+			var longest [steps]uint64
+			random := rand.New(rand.NewPCG(1, 2))
+			for step := range steps {
+				for rank := range ranks {
+					took[step][rank] = uint64(ms * (1 + c.extra(random, rank, step)))
+				}
+				longest[step] = slices.Max(took[step][:])
+			}
+			r := analysistest.RunWithWaits(ranks, ranks, func(r *analysistest.Rank) {
+				for step := range steps {
+					ns := took[step][r.Rank]
+					r.Compute(ns)
+					r.Call(20, "MPI_Allreduce", record.OpNToN, 0, record.Call{Duration: ms/100 + longest[step] - ns, Peer: record.NoPeer, Collective: true, Out: 8, In: 8})
+				}
+			})
+			diagnosis.Conclude(r, knowledge.Library{})
+			require.NotEmpty(t, r.Findings)
+			Gains(r)
+			if c.found != "" {
+				require.NotEmpty(t, r.Findings)
+				assert.Equal(t, c.found, r.Findings[0].ID)
+				return
+			}
+			require.Empty(t, r.Findings)
+			require.NotEmpty(t, r.MayBe)
+			assert.Less(t, r.MayBe[0].Low, r.MayBe[0].Share/2)
+			assert.Contains(t, r.MayBe[0].Doubt(), "the machine's doing")
 		})
 	}
 }

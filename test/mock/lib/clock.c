@@ -4,7 +4,8 @@
  * to the server and brings it back later or equal. It starts at 0 when MPI_Init
  * returns and only the thread that called MPI_Init moves it by sleeping, so a
  * tool's own threads sleep for real. With --cpu the time for which that thread
- * has had a core since the last call is added. */
+ * has had a core since the last call is added, but for what reading the clock
+ * takes. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -20,8 +21,15 @@ static const uint64_t second = 1000000000;
 static _Atomic uint64_t virtual_now;
 static _Atomic bool started, computing; /* computing: outside of calls, with --cpu */
 static _Atomic uint64_t computed;       /* reading of the thread's CPU clock at virtual_now */
+static uint64_t reading;                /* what it takes to read that clock, at least: no time of the rank's */
 static pthread_t owner;
 static clockid_t owners_clock;
+
+/* What a tool does between the last time it looks at the clock before a call and that call, and between a return and the
+ * first time it looks, is no time of the rank's either, if it is no longer than a tool may take. */
+static const uint64_t tools = 20000;
+static uint64_t returned, looked; /* looked: last, if it looks since it returned */
+static bool looks;
 
 static uint64_t read_clock(clockid_t id)
 {
@@ -34,7 +42,14 @@ uint64_t clock_now(void)
 {
     if (!environment.is_virtual)
         return read_clock(CLOCK_MONOTONIC);
-    return virtual_now + (computing ? read_clock(owners_clock) - computed : 0);
+    if (!computing)
+        return virtual_now;
+    uint64_t now = read_clock(owners_clock), since = now - computed;
+    if (!pthread_equal(pthread_self(), owner))
+        return virtual_now + since;
+    virtual_now += since > reading ? since - reading : 0;
+    computed = now;
+    return virtual_now;
 }
 
 __attribute__((constructor)) static void note_main_thread(void)
@@ -47,7 +62,21 @@ static void compute(void)
     if (environment.cpu && started) {
         computed = read_clock(owners_clock);
         computing = true;
+        returned = virtual_now;
+        looks = false;
     }
+}
+
+/* The time at which a tool looks at the clock. */
+static uint64_t look(void)
+{
+    uint64_t now = clock_now();
+    if (!computing || !pthread_equal(pthread_self(), owner))
+        return now;
+    if (!looks && now - returned <= tools)
+        virtual_now = now = returned;
+    looks = true;
+    return looked = now;
 }
 
 /* A child has no thread of that clock: its time stands. */
@@ -60,6 +89,12 @@ void clock_start(void)
 {
     owner = pthread_self();
     pthread_getcpuclockid(owner, &owners_clock);
+    reading = UINT64_MAX;
+    for (uint64_t i = 0, last = read_clock(owners_clock); i < 100; i++) {
+        uint64_t now = read_clock(owners_clock);
+        reading = now - last < reading ? now - last : reading;
+        last = now;
+    }
     pthread_atfork(NULL, NULL, forked);
     started = true;
     compute();
@@ -68,7 +103,8 @@ void clock_start(void)
 void clock_stop(void)
 {
     if (environment.cpu) {
-        virtual_now = clock_now();
+        uint64_t now = clock_now();
+        virtual_now = computing && looks && now - looked <= tools ? looked : now;
         computing = false;
     }
 }
@@ -100,7 +136,7 @@ uint64_t marple_clock_external(void)
 {
     if (!environment.is_virtual)
         return UINT64_MAX;
-    int64_t host = host_of(environment.rank), now = (int64_t)clock_now();
+    int64_t host = host_of(environment.rank), now = (int64_t)look();
     return (uint64_t)(now + host * (environment.skew + (int64_t)((__int128)now * environment.drift / (int64_t)second)));
 }
 

@@ -1,4 +1,5 @@
-/* --cpu: computing takes the CPU time of the thread, and nothing else does; what
+/* --cpu: computing takes the CPU time of the thread, but for what reading the clock
+ * takes, and nothing else does; what
  * messages take is added as in virtual time. */
 #include <time.h>
 #include <unistd.h>
@@ -32,6 +33,24 @@ int main(int argc, char **argv)
         from = mock_now();
         usleep(1000000); /* not for real */
         CHECK(mock_now() - from >= 1000000000 && mock_now() - from < 1100000000);
+
+        /* To read the clock takes no time, nor does a tool around a call. */
+        from = mock_now(), outer = cpu();
+        for (int k = 0; k < 1000; k++)
+            mock_now();
+        took = mock_now() - from, outer = cpu() - outer;
+        CHECK(4 * took < 3 * outer);
+        MPI_Request request;
+        outer = cpu(), from = marple_clock_external();
+        burn(3000);
+        MPI_Isend(NULL, 0, MPI_INT, 0, 1, MPI_COMM_SELF, &request);
+        burn(3000);
+        took = marple_clock_external() - from, outer = cpu() - outer;
+        CHECK(took == 0 || outer > 20000); /* which is longer than a tool takes */
+        burn(3000);
+        CHECK(marple_clock_external() >= from + 1000);
+        MPI_Recv(NULL, 0, MPI_INT, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
 
         /* A message arrives after it was sent, however long its receiver has had a core. */
         uint64_t sent[2] = {mock_now(), 0}, came[2] = {0, 0};
