@@ -75,7 +75,7 @@ static struct {
     mrl_core_open_fn *open;
     mrl_core_consume_fn *consume;
     mrl_core_finish_fn *gather, *replay, *conclude;
-    char why[512];      /* there is no core */
+    char why[MRL_WHY];  /* there is no core */
     _Atomic int inside; /* threads */
     struct action go[FAULTS], application[FAULTS]; /* what they want done about faults */
 } core;
@@ -335,11 +335,8 @@ static void open_core(void *result)
     enter(&g);
     bool ok = possible(path, sizeof path, why, sizeof why) && load(path, why, sizeof why);
     leave(&g);
-    if (!ok) {
+    if (!ok)
         snprintf(core.why, sizeof core.why, "the core cannot be opened: %s", why);
-        if (!mrl.in_file)
-            mrl_say("%s; there will be no report", core.why);
-    }
     *(bool *)result = ok;
 }
 

@@ -186,20 +186,20 @@ static void lower_others(void)
         close(tasks);
 }
 
-static void settle(const char *wait)
+static void settle(const char *wait, const char *why, bool shared)
 {
-    const char *why = mrl_core_why();
     if (!mrl.in_file || mrl.confined)
         return;
     int fd = mrl_raw_open(REPORTER, O_WRONLY | O_CREAT | O_EXCL);
     if (fd < 0) {
+        void (*say)(const char *, ...) = shared ? mrl_say : mrl_say_here;
         if (errno == EEXIST && await_report())
             return;
         if (!mrl_directory_there())
             mrl_say_here("%s is another directory than the one that was made for the records, which stay there: %s", mrl.raw, strerror(errno));
         else if (errno != ENOENT) /* which another rank's report has removed */
-            mrl_say_here("%s (%s); records are kept, make the report with: marple recover %s", *why ? why : "no report can be made here",
-                         strerror(errno), mrl.directory);
+            say("%s (%s); records are kept, make the report with: marple recover %s", *why ? why : "no report can be made here", strerror(errno),
+                mrl.directory);
         return;
     }
     if (mrl.header->ranks > RANKS_MOST || !recover(wait))
@@ -212,10 +212,12 @@ static void settle(const char *wait)
     close(fd);
 }
 
-void mrl_settle(const char *wait)
+void mrl_settle(const char *wait, const char *why, bool shared)
 {
     core_ms = UINT64_MAX;
-    settle(wait);
+    settle(wait, why, shared);
+    if (!mrl.in_file && !mrl.confined)
+        mrl_say("%s; there will be no report", *why ? why : "records that were in memory only are lost");
 }
 
 /*
@@ -274,7 +276,7 @@ static void end_here(enum mrl_state how, int code, const char *error)
     if (!mrl.confined)
         lower_others();
     core_ms = CORE_MS + CORE_MS_PER_RANK * (uint64_t)h->ranks;
-    settle("200ms"); /* ranks that fail together do so within this, mostly */
+    settle("200ms", mrl_core_why(), false); /* ranks that fail together do so within this, mostly */
 }
 
 void mrl_aborts(int code)

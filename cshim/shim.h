@@ -208,7 +208,7 @@ enum mrl_gathered { MRL_NOT_GATHERED, MRL_GATHERED, MRL_GATHERED_REPLAY };
 enum mrl_gathered mrl_gather(const struct mrl_transport *transport);
 void mrl_replay(const struct mrl_transport *transport);
 void mrl_gathered(void);
-bool mrl_conclude(void);
+void mrl_conclude(void);
 static inline bool mrl_reports(void) /* if this process may conclude: it has the core for that */
 {
     return mrl.header->rank == 0;
@@ -217,7 +217,12 @@ static inline bool mrl_reports(void) /* if this process may conclude: it has the
 /* ending.c */
 void mrl_aborts(int code);
 void mrl_fails(int class, const char *error);
-void mrl_settle(const char *wait); /* has somebody report from the files, waiting a little for others to end */
+/*
+ * Has somebody report from the files, waiting a little for others to end; why they are needed is said with it. Shared: all
+ * ranks know that, and rank 0 speaks for them.
+ */
+#define MRL_WHY 512
+void mrl_settle(const char *wait, const char *why, bool shared);
 bool mrl_rank_gone(int rank);
 struct mrl_teller {
     uint64_t host, pid_space;

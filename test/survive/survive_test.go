@@ -357,7 +357,7 @@ func TestCoreFails(t *testing.T) {
 			directory := t.TempDir()
 			s := subject{source: "fails.c", flags: []string{"-I", filepath.Join(top, "cshim")}}
 			program, to := s.compile(t, m, directory), filepath.Join(directory, "run")
-			measured := run(t, directory, nil, slices.Concat(m.launch, []string{"-n", "1", filepath.Join(build, "marple"), "exec", "--out", to, "--", program, to}))
+			measured := run(t, directory, nil, slices.Concat(m.launch, []string{"-n", "1", filepath.Join(build, "marple"), "exec", "--out", to, "--", program, to, "0"}))
 			require.Equal(t, "exit 3", measured.code, measured.err)
 			require.Contains(t, measured.out, "says done")
 			require.NotContains(t, measured.err, "goroutine ")
