@@ -8,7 +8,6 @@
 #include <time.h>
 
 #define TAG 0x4d61
-#define CHUNK (1 << 30)
 #define SECOND UINT64_C(1000000000)
 #define LOOK_EVERY 1024 /* naps of 1 ms between two looks at whether a peer lives */
 
@@ -67,16 +66,31 @@ static bool complete(mrl_word *request, bool out, int peer, uint64_t status[4])
     return false;
 }
 
+/*
+ * Pieces are so small that libraries copy them at once. For larger ones they take ways that a program which has got along without
+ * them may have closed, and end it then: from the other process's memory (not after setuid), or from memory that is locked. So
+ * that not more than a window of pieces lies at a receiver that has other things to do, its last one waits until it is received.
+ */
+#define PIECE 2048
+#define WINDOW 64
+
 static int transfer(bool out, int32_t peer, char *data, uint64_t size)
 {
     uint64_t status[4];
+    unsigned sent = 0;
     do {
-        int part = size < CHUNK ? (int)size : CHUNK;
+        int part = size < PIECE ? (int)size : PIECE;
         mrl_word request = 0;
         if (link.broken)
             return 1;
-        if (out ? mrl_pmpi.Isend(data, part, mrl_abi.byte, peer, TAG, link.comm, &request)
-                : mrl_pmpi.Irecv(data, part, mrl_abi.byte, peer, TAG, link.comm, &request))
+        int failed;
+        if (!out)
+            failed = mrl_pmpi.Irecv(data, part, mrl_abi.byte, peer, TAG, link.comm, &request);
+        else if (++sent % WINDOW)
+            failed = mrl_pmpi.Isend(data, part, mrl_abi.byte, peer, TAG, link.comm, &request);
+        else
+            failed = mrl_pmpi.Issend(data, part, mrl_abi.byte, peer, TAG, link.comm, &request);
+        if (failed)
             return link.broken = true;
         if (!complete(&request, out, peer, status))
             return link.broken = true;
