@@ -276,7 +276,7 @@ static void end_here(enum mrl_state how, int code, const char *error)
     struct mrl_header *h = mrl.header;
     h->abort_code = code;
     const struct mrl_thread *t = mrl_self;
-    if (t && t->inside && mrl_stack() < t->inside)
+    if (t && mrl_within(t, mrl_stack()))
         h->ended_by = t->index + 1u;
     for (size_t i = 0; i < sizeof h->error - 1 && error[i]; i++)
         h->error[i] = error[i];

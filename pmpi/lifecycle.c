@@ -26,6 +26,7 @@ static bool prepare(void)
     prepared = true;
     if (!mrl.layers)
         mrl.layers = mrl_abi_layers;
+    mrl.over = mrl_call_over;
     mrl_settings_read();
     if (!mrl.settings.enable) {
         mrl_answered();

@@ -106,6 +106,8 @@ var subjects = []subject{
 	{name: "longjmp within an operation", source: "leaves.c", flags: []string{"-pthread"}, args: []string{"within"}, brief: true},
 	{name: "siglongjmp from a signal stack out of an error handler", source: "leaves.c", flags: []string{"-pthread"}, args: []string{"signals"}, brief: true},
 	{name: "pthread_exit in an error handler", source: "leaves.c", flags: []string{"-pthread"}, args: []string{"threads"}, brief: true},
+	{name: "longjmp out of MPI_Waitany", source: "leaves.c", on: []*mpi{openMPI}, // MPICH keeps a lock
+		flags: []string{"-pthread"}, args: []string{"held"}, brief: true},
 	{name: "a thread that is to be cancelled", source: "leaves.c", flags: []string{"-pthread"}, args: []string{"cancelled"}, brief: true},
 
 	// Ends.
