@@ -63,6 +63,7 @@ func marple_core_gather(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 	}
 	p, err := process(f)
 	if err != nil {
+		explain(f, fmt.Sprintf("MPI_Finalize could not read the records: %v", err))
 		return C.MRL_CORE_BROKEN
 	}
 	s.merged = profile.FromProcess(p, s.kept())
@@ -78,6 +79,9 @@ func marple_core_gather(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 		s.endLogs(f.keep_raw != 0) // nobody to look for wait states with
 	} else {
 		if s.merged, err = profile.Gather(s.merged, mpi{f.transport}); err != nil {
+			if !errors.Is(err, errGone) { // of which the C side knows more
+				explain(f, fmt.Sprintf("MPI_Finalize could not merge: %v", err))
+			}
 			return C.MRL_CORE_BROKEN
 		}
 		if directory := placed(f.directory); s.merged != nil && directory.String() != "" {

@@ -23,12 +23,11 @@ void mrl_end_alone(void)
         mrl_close_regions(mrl_self);
     mrl_stop_recording(mrl_now());
     if (!mrl_reports() || !mrl_core_ready() || !mrl_gather(NULL)) {
-        mrl_settle("0s");
+        mrl_settle("0s", mrl_core_why(), true);
         return;
     }
     mrl_gathered();
-    if (!mrl_conclude() && mrl.in_file)
-        mrl_say("the report is not complete; finish it with: marple recover %s", mrl.directory);
+    mrl_conclude();
 }
 
 static void begin(void)

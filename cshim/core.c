@@ -75,7 +75,7 @@ static struct {
     mrl_core_open_fn *open;
     mrl_core_consume_fn *consume;
     mrl_core_finish_fn *gather, *replay, *conclude;
-    char why[512];      /* there is no core */
+    char why[MRL_WHY];  /* there is no core */
     _Atomic int inside; /* threads */
     struct action go[FAULTS], application[FAULTS]; /* what they want done about faults */
 } core;
@@ -250,9 +250,26 @@ static bool left(int resource, uint64_t needed)
     return read == 2 && limit.rlim_cur > (resource == RLIMIT_DATA ? data : addresses) * 4096 + needed;
 }
 
-static bool left_to_merge(void)
+/*
+ * A program that has all its future memory locked (mlockall) may get no more than that limit allows. Nothing tells that it has,
+ * so it is tried, with addresses only.
+ */
+static bool lockable(uint64_t needed)
 {
-    return left(RLIMIT_AS, HEADROOM_TO_MERGE) && left(RLIMIT_DATA, HEADROOM_TO_MERGE);
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return true;
+    void *room = mmap(NULL, needed, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return room != MAP_FAILED && !munmap(room, needed);
+}
+
+/* What is too little for the core to go on: its name and its limit; NULL: nothing. */
+static const char *short_of(void)
+{
+    return !left(RLIMIT_AS, HEADROOM_TO_MERGE)     ? "address space is left (ulimit -v)"
+           : !left(RLIMIT_DATA, HEADROOM_TO_MERGE) ? "data is left (ulimit -d)"
+           : !lockable(HEADROOM_TO_MERGE)          ? "memory may be locked (ulimit -l), as all of it is to be"
+                                                   : NULL;
 }
 
 /*
@@ -315,6 +332,8 @@ static bool possible(char *path, size_t path_size, char *why, size_t size)
         snprintf(why, size, "the address space limit (ulimit -v) leaves less than 2 GB");
     else if (!left(RLIMIT_DATA, DATA_NEEDED))
         snprintf(why, size, "the limit of data (ulimit -d) leaves less than 256 MB");
+    else if (!lockable(HEADROOM_NEEDED))
+        snprintf(why, size, "all memory is to be locked, and the limit of that (ulimit -l) leaves less than 2 GB");
     else if (!threads_can_be_made())
         snprintf(why, size, "no threads can be started (ulimit -u)");
     else
@@ -335,11 +354,8 @@ static void open_core(void *result)
     enter(&g);
     bool ok = possible(path, sizeof path, why, sizeof why) && load(path, why, sizeof why);
     leave(&g);
-    if (!ok) {
+    if (!ok)
         snprintf(core.why, sizeof core.why, "the core cannot be opened: %s", why);
-        if (!mrl.in_file)
-            mrl_say("%s; there will be no report", core.why);
-    }
     *(bool *)result = ok;
 }
 
@@ -379,10 +395,10 @@ const char *mrl_core_why(void)
 /* The same as mrl_core_ready, for what takes memory. */
 bool mrl_core_ready_to_merge(void)
 {
-    bool ready = mrl_core_ready() && left_to_merge();
-    if (!ready && !mrl.confined && !*core.why)
-        snprintf(core.why, sizeof core.why, "too little %s is left (ulimit -%c)", left(RLIMIT_AS, HEADROOM_TO_MERGE) ? "data" : "address space",
-                 left(RLIMIT_AS, HEADROOM_TO_MERGE) ? 'd' : 'v');
+    const char *little = NULL;
+    bool ready = mrl_core_ready() && !(little = short_of());
+    if (little && !*core.why)
+        snprintf(core.why, sizeof core.why, "too little %s", little);
     return ready;
 }
 
@@ -468,7 +484,7 @@ static __attribute__((noinline)) bool consume(struct mrl_thread *t)
 /* False: the core did not take it. */
 bool mrl_core_consume(struct mrl_thread *t)
 {
-    return getpid() == mrl.pid && mrl_core_stack_suffices() && mrl_core_ready() && left_to_merge() && consume(t);
+    return getpid() == mrl.pid && mrl_core_stack_suffices() && mrl_core_ready() && !short_of() && consume(t);
 }
 
 static void consume_rest(void *thread)

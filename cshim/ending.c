@@ -12,6 +12,7 @@
 #include "shim.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -56,6 +57,14 @@ static bool lift_limits(void)
             setrlimit(limits[i], &limit);
         }
     return getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur >= ADDRESSES_NEEDED;
+}
+
+/* "clone" is a name that a program may have given a function of its own, which would come before the C library's. */
+static int (*make_child)(int (*)(void *), void *, int, void *, ...);
+
+__attribute__((constructor)) static void find(void)
+{
+    *(void **)&make_child = dlsym(RTLD_NEXT, "clone");
 }
 
 /* In the child, which still shares our memory: nothing is changed but its own signals, limits and descriptors. */
@@ -115,7 +124,7 @@ static _Alignas(16) char stacks[2][16384];
 static int supervise(void *arguments)
 {
     int status = 0;
-    pid_t command = clone(become_recover, stacks[1] + sizeof stacks[1], CLONE_VM | CLONE_VFORK | SIGCHLD, arguments);
+    pid_t command = make_child(become_recover, stacks[1] + sizeof stacks[1], CLONE_VM | CLONE_VFORK | SIGCHLD, arguments);
     if (command < 0)
         return 1;
     for (uint64_t begin = mrl_raw_ns(); waitpid(command, &status, WNOHANG) == 0; nap())
@@ -133,11 +142,11 @@ static bool recover(const char *wait)
     char *arguments[] = {path, "recover", "--wait", (char *)(uintptr_t)wait, keep ? "--clear=false" : "--clear", ".", NULL};
     sigset_t all, mask;
     int status = 1;
-    if (!find_command(path, sizeof path))
+    if (!make_child || !find_command(path, sizeof path))
         return false;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &mask);
-    pid_t child = clone(supervise, stacks[0] + sizeof stacks[0], CLONE_VM | CLONE_VFORK, arguments);
+    pid_t child = make_child(supervise, stacks[0] + sizeof stacks[0], CLONE_VM | CLONE_VFORK, arguments);
     if (child > 0)
         waitpid(child, &status, __WALL);
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
@@ -186,20 +195,20 @@ static void lower_others(void)
         close(tasks);
 }
 
-static void settle(const char *wait)
+static void settle(const char *wait, const char *why, bool shared)
 {
-    const char *why = mrl_core_why();
     if (!mrl.in_file || mrl.confined)
         return;
     int fd = mrl_raw_open(REPORTER, O_WRONLY | O_CREAT | O_EXCL);
     if (fd < 0) {
+        void (*say)(const char *, ...) = shared ? mrl_say : mrl_say_here;
         if (errno == EEXIST && await_report())
             return;
-        if (!mrl_directory_there())
+        if (errno != EACCES && !mrl_directory_there())
             mrl_say_here("%s is another directory than the one that was made for the records, which stay there: %s", mrl.raw, strerror(errno));
         else if (errno != ENOENT) /* which another rank's report has removed */
-            mrl_say_here("%s (%s); records are kept, make the report with: marple recover %s", *why ? why : "no report can be made here",
-                         strerror(errno), mrl.directory);
+            say("%s (%s); records are kept, make the report with: marple recover %s", *why ? why : "no report can be made here", strerror(errno),
+                mrl.directory);
         return;
     }
     if (mrl.header->ranks > RANKS_MOST || !recover(wait))
@@ -212,10 +221,12 @@ static void settle(const char *wait)
     close(fd);
 }
 
-void mrl_settle(const char *wait)
+void mrl_settle(const char *wait, const char *why, bool shared)
 {
     core_ms = UINT64_MAX;
-    settle(wait);
+    settle(wait, why, shared);
+    if (!mrl.in_file && !mrl.confined)
+        mrl_say("%s; there will be no report", *why ? why : "records that were in memory only are lost");
 }
 
 /*
@@ -265,7 +276,7 @@ static void end_here(enum mrl_state how, int code, const char *error)
     struct mrl_header *h = mrl.header;
     h->abort_code = code;
     const struct mrl_thread *t = mrl_self;
-    if (t && t->inside && mrl_stack() < t->inside)
+    if (t && mrl_within(t, mrl_stack()))
         h->ended_by = t->index + 1u;
     for (size_t i = 0; i < sizeof h->error - 1 && error[i]; i++)
         h->error[i] = error[i];
@@ -274,7 +285,7 @@ static void end_here(enum mrl_state how, int code, const char *error)
     if (!mrl.confined)
         lower_others();
     core_ms = CORE_MS + CORE_MS_PER_RANK * (uint64_t)h->ranks;
-    settle("200ms"); /* ranks that fail together do so within this, mostly */
+    settle("200ms", mrl_core_why(), false); /* ranks that fail together do so within this, mostly */
 }
 
 void mrl_aborts(int code)

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define MRL_MAGIC "MARPLE\r\n"
-#define MRL_VERSION 16u
+#define MRL_VERSION 17u
 
 /* What a call does. The order is that of analysis/record; values are written to disk. */
 enum mrl_op {
@@ -348,7 +348,7 @@ struct mrl_thread {
     /* the owner's, touched at each event */
     _Atomic uint64_t head; /* records committed since the thread began */
     uint64_t flush_at;     /* hand over when head reaches this */
-    uintptr_t inside;      /* stack address of the outermost MPI wrapper, 0 outside */
+    uintptr_t inside;      /* stack address of the outermost MPI wrapper, 0 outside; MRL_LEFT: outside of one that was left */
     uint64_t last_end;     /* ticks: end of the last event; 0 makes the next one look at own_ticks */
     uint32_t where;        /* innermost open region */
     uint32_t started;      /* operations started: the next one's number */
@@ -512,6 +512,7 @@ struct mrl_header {
     uint64_t unmerged;      /* records that MPI_Finalize did not merge; rank 0's */
     uint64_t ended_by;      /* index of the thread that ended the process from inside an MPI call, plus 1; 0: none did */
     char error[128];        /* what the library says of the error that was fatal */
+    _Atomic uint64_t calls_left; /* MPI calls that did not return, because the program left them */
 };
 
 #define MRL_HEADER_SIZE 4096u

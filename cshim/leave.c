@@ -2,6 +2,8 @@
  * Calls that are left without returning: by longjmp, an exception, pthread_exit or cancellation, out of an error handler or an
  * operation of the program's. Their frames are gone, and what is called next is not inside them, however deep it is.
  *
+ * The call is recorded at the thread's next event, when what that takes may be done.
+ *
  * Invariant: takes no lock and allocates nothing once things are found; signal handlers jump, too.
  */
 #include "shim.h"
@@ -14,8 +16,13 @@
 static void leave(uintptr_t frame)
 {
     struct mrl_thread *t = mrl_self;
-    if (t && frame >= t->inside)
-        t->inside = 0; /* its record has not been begun: made and merged go on being equal */
+    if (!t || !t->inside || frame < t->inside)
+        return;
+    if (t->called < mrl_ended(t)) /* it is a call before this one that has said so */
+        t->calling = 0;
+    t->last_end = mrl_now();
+    t->inside = MRL_LEFT;
+    atomic_fetch_add_explicit(&mrl.header->calls_left, 1, memory_order_relaxed);
 }
 
 /*
@@ -27,7 +34,7 @@ int mrl_passes(int version, int actions, uint64_t class, void *exception, void *
 {
     enum { CLEANUP_PHASE = 2, CONTINUE_UNWIND = 8 };
     (void)version, (void)class, (void)exception;
-    if (!(actions & CLEANUP_PHASE) || !mrl_self || !mrl_self->inside)
+    if (!(actions & CLEANUP_PHASE) || !mrl_self || !mrl_self->inside || mrl_self->inside == MRL_LEFT)
         return CONTINUE_UNWIND;
     uintptr_t (*get)(void *, int) = NULL;
     Dl_info unwinder;

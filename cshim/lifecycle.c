@@ -248,7 +248,13 @@ void mrl_gathered(void)
 }
 
 /* Rank 0 reports and stores what was gathered. */
-bool mrl_conclude(void)
+void mrl_conclude(void)
 {
-    return mrl_core_conclude(&finish);
+    if (mrl_core_conclude(&finish))
+        return;
+    const char *why = mrl_core_why();
+    if (mrl.in_file)
+        mrl_say("the report is not complete%s%s; finish it with: marple recover %s", *why ? ": " : "", why, mrl.directory);
+    else
+        mrl_say("there is no report: %s", *why ? why : "the core failed");
 }

@@ -342,7 +342,7 @@ static void sample(struct mrl_sampling *s, uint32_t periods, void *context)
 #else
     uintptr_t sp = ((const ucontext_t *)context)->uc_mcontext.sp;
 #endif
-    if (s->busy || (t && t->inside && sp < t->inside)) {
+    if (s->busy || (t && mrl_within(t, sp))) {
         count(&mrl.header->samples_inside, 1);
         return;
     }

@@ -56,6 +56,7 @@ struct mrl_process {
     int file_error;     /* why not, although there is a directory, on this rank or any: errno */
     _Atomic bool started, stopped;
     bool mpi_off; /* the program does not want MPI calls recorded */
+    void (*over)(struct mrl_thread *); /* records the call that a thread has left, with inside MRL_LEFT, and makes that 0 */
     int pid;
 #define MRL_FILE 32
     char file[MRL_FILE];  /* name of the mapped file in raw/ */
@@ -123,6 +124,7 @@ void mrl_flush(struct mrl_thread *t);
 void mrl_drain(void);
 
 /* leave.c */
+#define MRL_LEFT (UINTPTR_MAX - 1)
 int mrl_passes(int version, int actions, uint64_t class, void *exception, void *context);
 
 /* cpu.c */
@@ -208,7 +210,7 @@ enum mrl_gathered { MRL_NOT_GATHERED, MRL_GATHERED, MRL_GATHERED_REPLAY };
 enum mrl_gathered mrl_gather(const struct mrl_transport *transport);
 void mrl_replay(const struct mrl_transport *transport);
 void mrl_gathered(void);
-bool mrl_conclude(void);
+void mrl_conclude(void);
 static inline bool mrl_reports(void) /* if this process may conclude: it has the core for that */
 {
     return mrl.header->rank == 0;
@@ -217,7 +219,12 @@ static inline bool mrl_reports(void) /* if this process may conclude: it has the
 /* ending.c */
 void mrl_aborts(int code);
 void mrl_fails(int class, const char *error);
-void mrl_settle(const char *wait); /* has somebody report from the files, waiting a little for others to end */
+/*
+ * Has somebody report from the files, waiting a little for others to end; why they are needed is said with it. Shared: all
+ * ranks know that, and rank 0 speaks for them.
+ */
+#define MRL_WHY 512
+void mrl_settle(const char *wait, const char *why, bool shared);
 bool mrl_rank_gone(int rank);
 struct mrl_teller {
     uint64_t host, pid_space;
@@ -274,6 +281,12 @@ static inline uintptr_t mrl_stack(void)
 #endif
 }
 
+/* Whether what runs with this stack pointer is within an MPI call of the thread's. */
+static inline bool mrl_within(const struct mrl_thread *t, uintptr_t sp)
+{
+    return t->inside && sp < t->inside && t->inside != MRL_LEFT;
+}
+
 /*
  * The thread's buffers if this call is to be recorded, else NULL. A call made by the MPI library (or by
  * another tool) on behalf of a recorded one runs deeper on the same stack, and is not recorded. Comparing
@@ -290,8 +303,11 @@ static inline __attribute__((always_inline)) struct mrl_thread *mrl_enter_if(con
             return NULL;
     }
     uintptr_t sp = mrl_stack();
-    if (unlikely(sp < t->inside))
-        return NULL;
+    if (unlikely(sp < t->inside)) {
+        if (t->inside != MRL_LEFT)
+            return NULL;
+        mrl.over(t);
+    }
     t->inside = sp;
     return t;
 }
@@ -314,7 +330,7 @@ static inline void mrl_switch(bool on)
 static inline __attribute__((always_inline)) struct mrl_thread *mrl_outside_mpi(void)
 {
     struct mrl_thread *t = mrl_self;
-    if (unlikely(t && t->inside && mrl_stack() < t->inside)) {
+    if (unlikely(t && mrl_within(t, mrl_stack()))) {
         t->inside_hooks++;
         return NULL;
     }

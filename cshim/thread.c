@@ -22,6 +22,8 @@ static pthread_key_t ending;
 static void thread_ended(void *block)
 {
     struct mrl_thread *t = block;
+    if (t->inside == MRL_LEFT && mrl.on)
+        mrl.over(t);
     if (mrl.counters && mrl.pid == getpid()) {
         if (mrl.on)
             mrl_counters_total(t);

@@ -89,6 +89,25 @@ MRL_COLD int mrl_failed(struct mrl_thread *t, enum mrl_function_id f, struct mrl
     return rc;
 }
 
+/*
+ * A call that was left is known by its name and by when it was entered, and has failed; the stack that it was made from is gone.
+ * One of those that do not say that they are entered is only counted among the calls left.
+ */
+void mrl_call_over(struct mrl_thread *t)
+{
+    enum mrl_function_id f = 0;
+    while (f < MRL_FUNCTIONS && (!t->calling || atomic_load_explicit(&mrl_function_names[f], memory_order_relaxed) != t->calling))
+        f++;
+    if (f == MRL_FUNCTIONS || !t->called) {
+        t->inside = 0;
+        return;
+    }
+    const struct mrl_function_fact *fact = &mrl_function_facts[f];
+    struct mrl_node leaf = {.parent = MRL_ROOT_NODE, .kind = MRL_NODE_MPI, .name = t->calling, .op = fact->op, .flags = fact->flags};
+    struct mrl_call c = {.start = t->called, .end = t->last_end, .peer = MRL_NO_PEER, .flags = MRL_FAILED, .path = mrl_node(&leaf)};
+    mrl_commit(t, mrl_write(t, fact->op, &c));
+}
+
 /* One call may complete more operations than fit one commit; the rest are commits of their own. */
 void mrl_make_room(struct mrl_thread *t, uint64_t at)
 {

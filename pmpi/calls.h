@@ -137,6 +137,7 @@ struct mrl_call {
 
 void mrl_make_room(struct mrl_thread *t, uint64_t at);
 MRL_COLD uint64_t mrl_write_more(struct mrl_thread *t, const struct mrl_call *c, uint64_t at);
+void mrl_call_over(struct mrl_thread *t); /* mrl.over */
 /* Whether a call has failed only because the message was longer than the room for it: it has been received. */
 MRL_COLD bool mrl_cut_off(int rc);
 MRL_COLD int mrl_failed(struct mrl_thread *t, enum mrl_function_id f, struct mrl_caller caller, uint64_t start, uint64_t end, int rc);

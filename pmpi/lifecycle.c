@@ -26,6 +26,7 @@ static bool prepare(void)
     prepared = true;
     if (!mrl.layers)
         mrl.layers = mrl_abi_layers;
+    mrl.over = mrl_call_over;
     mrl_settings_read();
     if (!mrl.settings.enable) {
         mrl_answered();
@@ -159,6 +160,23 @@ MRL_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provi
 }
 
 /*
+ * Why the ranks could not merge, so that whichever sees to the report can say it. False: they do not hear each other any more,
+ * and it is what this one knows.
+ */
+static bool explain(bool together, char why[MRL_WHY])
+{
+    snprintf(why, MRL_WHY, "%s", mrl_core_why());
+    if (!together) /* somebody is gone, as the report says */
+        return false;
+    if (mrl_transport_first(why, MRL_WHY))
+        return true;
+    int silent = mrl_transport_silent();
+    if (!*why && silent >= 0)
+        snprintf(why, MRL_WHY, "rank %d has not answered rank %d for %d s", silent, mrl.header->rank, (int)mrl.settings.deadline);
+    return false;
+}
+
+/*
  * The wait for the last rank is MPI_Finalize's, and ends the measured time. Then ranks merge; what is left
  * for rank 0 is done when MPI is finalised, so that the others need not wait for it.
  */
@@ -186,20 +204,26 @@ static bool end(struct mrl_caller caller, uint64_t start)
     if (together)
         mrl_clocks_compare(&mrl.header->last_offset);
     bool core = mrl_core_ready_to_merge();
+    const struct mrl_transport *transport = together ? mrl_transport() : NULL;
     struct mrl_teller teller = {.host = mrl.header->host, .pid_space = mrl.header->pid_space, .pid = mrl.pid};
-    teller.gathered = together && core ? mrl_gather(mrl_transport()) : MRL_NOT_GATHERED;
-    if (together && !core)
+    teller.gathered = transport && core ? mrl_gather(transport) : MRL_NOT_GATHERED;
+    if (transport && !teller.gathered)
         mrl_transport_relay();
     /* What counts is whether rank 0 has it all. */
     if (!together || !mrl_transport_broadcast(&teller, sizeof teller))
         teller.gathered = MRL_NOT_GATHERED;
     if (teller.gathered == MRL_GATHERED_REPLAY)
         mrl_replay(mrl_transport());
+    char why[MRL_WHY];
     if (teller.gathered) {
+        bool in_memory = mrl.file_error || !*mrl.directory; /* where the report is of the ranks that have a core */
+        if (in_memory && explain(true, why) && *why)
+            mrl_say("%s; the report is without its records", why);
         mrl_concluding(&teller);
         mrl_gathered();
     } else {
-        mrl_settle("3s"); /* others notice a second later; and now, because MPI may wait for the missing without end */
+        bool shared = explain(together, why);
+        mrl_settle("3s", why, shared); /* others notice a second later; and now, because MPI may wait for the missing without end */
     }
     mrl_transport_close();
     return teller.gathered;
@@ -213,8 +237,8 @@ static bool before_finalize(struct mrl_caller caller)
 
 static void after_finalize(bool gathered)
 {
-    if (gathered && mrl_reports() && !mrl_conclude() && mrl.in_file)
-        mrl_say("the report is not complete; finish it with: marple recover %s", mrl.directory);
+    if (gathered && mrl_reports())
+        mrl_conclude();
 }
 
 void mrl_begin_late(struct mrl_caller caller, bool frames)

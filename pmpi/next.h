@@ -59,6 +59,7 @@ static inline mrl_function *mrl_next(enum mrl_function_id f)
     X(Test_cancelled, (const void *status, int *flag))                                              \
     X(Query_thread, (int *provided))                                                                \
     X(Isend, (const void *data, int count, mrl_word type, int to, int tag, mrl_word comm, mrl_word *request)) \
+    X(Issend, (const void *data, int count, mrl_word type, int to, int tag, mrl_word comm, mrl_word *request)) \
     X(Irecv, (void *data, int count, mrl_word type, int from, int tag, mrl_word comm, mrl_word *request))     \
     X(Test, (mrl_word *request, int *flag, void *status))                                           \
     X(Barrier, (mrl_word comm))                                                                     \

@@ -18,6 +18,16 @@ bool mrl_requests_begin(void)
     return true;
 }
 
+/* The entry of a handle that a call held which was left: nobody else can wait for it, since a handle belongs to one call at a time. */
+MRL_COLD struct mrl_request *mrl_request_left(mrl_word handle)
+{
+    uint32_t home = mrl_request_home(handle);
+    for (uint32_t i = home; i < home + MRL_REQUEST_WINDOW; i++)
+        if (atomic_load_explicit(&mrl_request_handles[i], memory_order_acquire) == (handle | MRL_HELD))
+            return &mrl_requests[i];
+    return NULL;
+}
+
 /* Tells the thread that started an operation that it is no longer in flight. */
 MRL_COLD void mrl_landed_elsewhere(const struct mrl_request *item)
 {

@@ -59,6 +59,7 @@ static inline uint32_t mrl_request_home(mrl_word handle)
 _Static_assert(MRL_REQUEST_SLOTS == 1u << 16, "mrl_request_home gives 16 bits");
 
 void mrl_landed_elsewhere(const struct mrl_request *item);
+struct mrl_request *mrl_request_left(mrl_word handle);
 
 /*
  * A slot for a new operation, to be filled and then given its handle; NULL: no room. An equal handle found
@@ -100,7 +101,7 @@ static inline struct mrl_request *mrl_request_hold(mrl_word handle)
                                                                         memory_order_acquire, memory_order_relaxed)))
             return &mrl_requests[i];
     }
-    return NULL;
+    return unlikely(mrl.concurrent && atomic_load_explicit(&mrl.header->calls_left, memory_order_relaxed)) ? mrl_request_left(handle) : NULL;
 }
 
 /* After the call: the operation goes on, or is done with. */

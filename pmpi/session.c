@@ -78,7 +78,7 @@ static void end(struct mrl_caller caller, uint64_t start)
     c.path = mrl_path(t, MRL_FN_MPI_Session_finalize, caller);
     mrl_commit(t, mrl_write(t, mrl_function_facts[MRL_FN_MPI_Session_finalize].op, &c));
     mrl_stop_recording(c.end);
-    mrl_settle("3s"); /* the last session of each rank may end at its own time, but mostly does not */
+    mrl_settle("3s", mrl_core_why(), false); /* the last session of each rank may end at its own time, but mostly does not */
 }
 
 /* Around every form of MPI_Session_init and MPI_Session_finalize. */

@@ -4,10 +4,10 @@
 
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define TAG 0x4d61
-#define CHUNK (1 << 30)
 #define SECOND UINT64_C(1000000000)
 #define LOOK_EVERY 1024 /* naps of 1 ms between two looks at whether a peer lives */
 
@@ -16,7 +16,10 @@ static struct {
     int rank, ranks;
     uint64_t patience_ns; /* 0: endless */
     bool broken;
-} link;
+    int silent; /* a rank that was waited for in vain, though it is not known to be gone, or -1 */
+    int next;   /* bit of the first child in the tree that has not been heard */
+    bool told;  /* the parent has been */
+} link = {.silent = -1};
 
 /* A receive that was waited for in vain must not write to its buffer later. */
 static void withdraw(mrl_word *request)
@@ -51,7 +54,11 @@ static bool complete(mrl_word *request, bool out, int peer, uint64_t status[4])
         }
         struct timespec nap = {0, spins < 256 ? 20000 : 1000000};
         nanosleep(&nap, NULL);
-        if ((link.patience_ns && mrl_raw_ns() - begin > link.patience_ns) || (spins % LOOK_EVERY == 0 && mrl_rank_gone(peer)))
+        bool impatient = link.patience_ns && mrl_raw_ns() - begin > link.patience_ns;
+        bool gone = (impatient || spins % LOOK_EVERY == 0) && mrl_rank_gone(peer);
+        if (impatient && !gone)
+            link.silent = peer;
+        if (impatient || gone)
             break;
     }
     if (!out)
@@ -59,16 +66,31 @@ static bool complete(mrl_word *request, bool out, int peer, uint64_t status[4])
     return false;
 }
 
+/*
+ * Pieces are so small that libraries copy them at once. For larger ones they take ways that a program which has got along without
+ * them may have closed, and end it then: from the other process's memory (not after setuid), or from memory that is locked. So
+ * that not more than a window of pieces lies at a receiver that has other things to do, its last one waits until it is received.
+ */
+#define PIECE 2048
+#define WINDOW 64
+
 static int transfer(bool out, int32_t peer, char *data, uint64_t size)
 {
     uint64_t status[4];
+    unsigned sent = 0;
     do {
-        int part = size < CHUNK ? (int)size : CHUNK;
+        int part = size < PIECE ? (int)size : PIECE;
         mrl_word request = 0;
         if (link.broken)
             return 1;
-        if (out ? mrl_pmpi.Isend(data, part, mrl_abi.byte, peer, TAG, link.comm, &request)
-                : mrl_pmpi.Irecv(data, part, mrl_abi.byte, peer, TAG, link.comm, &request))
+        int failed;
+        if (!out)
+            failed = mrl_pmpi.Irecv(data, part, mrl_abi.byte, peer, TAG, link.comm, &request);
+        else if (++sent % WINDOW)
+            failed = mrl_pmpi.Isend(data, part, mrl_abi.byte, peer, TAG, link.comm, &request);
+        else
+            failed = mrl_pmpi.Issend(data, part, mrl_abi.byte, peer, TAG, link.comm, &request);
+        if (failed)
             return link.broken = true;
         if (!complete(&request, out, peer, status))
             return link.broken = true;
@@ -80,13 +102,27 @@ static int transfer(bool out, int32_t peer, char *data, uint64_t size)
 
 static int send_bytes(int32_t to, const void *data, uint64_t size)
 {
+    link.told = true;
     int failed = transfer(true, to, (char *)&size, sizeof size);
     return failed || !size ? failed : transfer(true, to, (char *)(uintptr_t)data, size);
 }
 
+static int heard(int32_t from, int failed)
+{
+    if (!failed)
+        link.next = (from - link.rank) << 1;
+    return failed;
+}
+
 static int receive_size(int32_t from, uint64_t *size)
 {
-    return transfer(false, from, (char *)size, sizeof *size);
+    int failed = transfer(false, from, (char *)size, sizeof *size);
+    return *size ? failed : heard(from, failed);
+}
+
+static int receive_bytes(int32_t from, void *data, uint64_t size)
+{
+    return heard(from, mrl_transport_receive(from, data, size));
 }
 
 int mrl_transport_receive(int32_t from, void *data, uint64_t size)
@@ -101,9 +137,11 @@ int mrl_transport_send(int32_t to, const void *data, uint64_t size)
 
 const struct mrl_transport *mrl_transport(void)
 {
-    static struct mrl_transport transport = {.send = send_bytes, .receive_size = receive_size, .receive = mrl_transport_receive};
+    static struct mrl_transport transport = {.send = send_bytes, .receive_size = receive_size, .receive = receive_bytes};
     transport.rank = link.rank;
     transport.ranks = link.ranks;
+    link.next = 1;
+    link.told = false;
     return link.broken ? NULL : &transport;
 }
 
@@ -202,6 +240,26 @@ bool mrl_transport_open(int rank, int ranks, int64_t seconds)
     return true;
 }
 
+bool mrl_transport_first(char *text, uint32_t size)
+{
+    char theirs[size];
+    int top = lowest_bit(link.rank, link.ranks);
+    for (int bit = 1; bit < top && link.rank + bit < link.ranks; bit <<= 1) {
+        if (transfer(false, link.rank + bit, theirs, size))
+            return false;
+        if (!*text)
+            memcpy(text, theirs, size);
+    }
+    if (link.rank && transfer(true, link.rank - top, text, size))
+        return false;
+    return mrl_transport_broadcast(text, size);
+}
+
+int mrl_transport_silent(void)
+{
+    return link.silent;
+}
+
 bool mrl_transport_most(int32_t *value)
 {
     int top = lowest_bit(link.rank, link.ranks);
@@ -217,29 +275,34 @@ bool mrl_transport_most(int32_t *value)
     return mrl_transport_broadcast(value, sizeof *value);
 }
 
-/* Without a core this rank has nothing to say, but passes on what its children send. */
-bool mrl_transport_relay(void)
+/*
+ * Without a core, or where that has failed, this rank has nothing to say, but passes on what its children send; those that the
+ * core has heard are lost with it.
+ */
+void mrl_transport_relay(void)
 {
+    if (link.told)
+        return;
     char *data = NULL;
     uint64_t size = 0;
     int top = lowest_bit(link.rank, link.ranks);
-    for (int bit = 1; bit < top; bit <<= 1) {
+    for (int bit = link.next; bit < top; bit <<= 1) {
         uint64_t more;
         if (link.rank + bit >= link.ranks)
             continue;
         char *longer = NULL;
         bool failed = receive_size(link.rank + bit, &more) || !(longer = realloc(data, size + more + 1)) ||
-                      mrl_transport_receive(link.rank + bit, longer + size, more);
+                      receive_bytes(link.rank + bit, longer + size, more);
         if (longer)
             data = longer;
         if (failed) {
             free(data);
             link.broken = true;
-            return false;
+            return;
         }
         size += more;
     }
-    bool ok = !link.rank || !send_bytes(link.rank - top, data, size);
+    if (link.rank)
+        send_bytes(link.rank - top, data, size);
     free(data);
-    return ok;
 }

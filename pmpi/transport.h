@@ -11,7 +11,7 @@
 
 /* Duplicates MPI_COMM_WORLD. Collective; false when not all ranks have joined by the deadline. */
 bool mrl_transport_open(int rank, int ranks, int64_t seconds);
-const struct mrl_transport *mrl_transport(void);
+const struct mrl_transport *mrl_transport(void); /* NULL: broken. Who has been heard on it is counted anew */
 void mrl_transport_close(void);
 
 /* Deadline, in seconds, of each later wait; 0 waits as long as the other rank is not known to be gone. */
@@ -27,8 +27,12 @@ bool mrl_transport_broadcast(void *data, uint32_t size);
 bool mrl_transport_meet(void);
 /* The largest of all ranks' values, from 0 up, for all. False: broken. */
 bool mrl_transport_most(int32_t *value);
-/* A rank without a core takes part in the gathering by passing on what it gets. */
-bool mrl_transport_relay(void);
+/* The text of the lowest rank that has one, for all. False: broken. */
+bool mrl_transport_first(char *text, uint32_t size);
+/* A rank that has not answered within the deadline, though it is not known to be gone; -1: all have. */
+int mrl_transport_silent(void);
+/* A rank without a core, or whose core has failed, takes part in the gathering by passing on what it gets. */
+void mrl_transport_relay(void);
 
 /* clocks.c: how far this host's clock is behind that of rank 0's host, if this rank is the one to know. */
 void mrl_clocks_compare(struct mrl_offset *out);

@@ -177,6 +177,7 @@ type Lost struct {
 	UnknownPeers                                      uint64 // messages whose peer has no rank in MPI_COMM_WORLD, or none we know
 	Sources                                           uint64 // functions of source files that share one
 	Fractions                                         uint64 // values that were reported, of which the whole part is known
+	CallsLeft                                         uint64 // MPI calls that did not return
 }
 
 // Sampling is what became of timer samples.
@@ -245,6 +246,7 @@ func FromProcess(p *record.Process, logs Logs) *Profile {
 	}
 	profile.Lost.Paths, profile.Lost.Comms, profile.Lost.Strings = h.NodesLost, h.CommsLost, h.StringsLost
 	profile.Lost.Members, profile.Lost.Threads, profile.Lost.Requests = h.MembersLost, h.ThreadsLost, h.RequestsLost
+	profile.Lost.CallsLeft = h.CallsLeft
 	profile.Lost.Statuses, profile.Lost.Sources, profile.Lost.MPIOff = h.StatusesLost, h.SourcesLost, clock.Ns(unrecorded(h))
 	profile.reported(p)
 	profile.Sampling = Sampling{h.SampleHz, h.Samples, h.SamplesInside, h.SamplesLost, h.ThreadsUnsampled, h.SamplesEnded}

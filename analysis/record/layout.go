@@ -322,11 +322,12 @@ type Header struct {
 	ThreadsUnsampled, SamplesEnded                                            uint64
 	Unmerged, EndedBy                                                         uint64
 	Error                                                                     [128]byte
+	CallsLeft                                                                 uint64
 }
 
 const (
 	magic   = "MARPLE\r\n"
-	version = 16
+	version = 17
 
 	recordSize    = 32
 	stringsMax    = 1 << 20

@@ -41,6 +41,14 @@ static void trick(const char *directory, const char *victim, const char *how)
     snprintf(raw, sizeof raw, "%s/raw", directory);
     snprintf(inside, sizeof inside, "%s/raw", victim);
     int failed = 0;
+    if (!strcmp(how, "waits")) { /* for another user, who says so in the directory that is the victim's otherwise */
+        snprintf(inside, sizeof inside, "%s/ready", victim);
+        fclose(fopen(inside, "w"));
+        snprintf(inside, sizeof inside, "%s/go", victim);
+        while (access(inside, F_OK))
+            usleep(1000);
+        return;
+    }
     if (!strcmp(how, "link")) /* the directory becomes a link to the victim's */
         failed = rename(directory, away) || symlink(victim, directory);
     else if (!strcmp(how, "raw-link")) /* the same one level below */

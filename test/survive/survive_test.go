@@ -200,8 +200,9 @@ func (o outcome) counted() map[string]uint64 {
 // kept is what run.json says of calls, and of what is missing.
 type kept struct {
 	Functions []struct {
-		Name  string
-		Calls uint64
+		Name    string
+		Calls   uint64
+		BytesIn int `json:"bytes_in"`
 	}
 	Communicators []struct {
 		Name, Parent string
@@ -357,7 +358,7 @@ func TestCoreFails(t *testing.T) {
 			directory := t.TempDir()
 			s := subject{source: "fails.c", flags: []string{"-I", filepath.Join(top, "cshim")}}
 			program, to := s.compile(t, m, directory), filepath.Join(directory, "run")
-			measured := run(t, directory, nil, slices.Concat(m.launch, []string{"-n", "1", filepath.Join(build, "marple"), "exec", "--out", to, "--", program, to}))
+			measured := run(t, directory, nil, slices.Concat(m.launch, []string{"-n", "1", filepath.Join(build, "marple"), "exec", "--out", to, "--", program, to, "0"}))
 			require.Equal(t, "exit 3", measured.code, measured.err)
 			require.Contains(t, measured.out, "says done")
 			require.NotContains(t, measured.err, "goroutine ")
@@ -368,4 +369,25 @@ func TestCoreFails(t *testing.T) {
 			require.Contains(t, string(stack), "goroutine ")
 		})
 	}
+}
+
+// What a call that was left had taken of requests is there for the next one, and the report says that calls were left.
+func TestCallsLeft(t *testing.T) {
+	need(t, openMPI.cc, openMPI.launch[0]) // MPICH keeps a lock in a call that is left
+	directory := t.TempDir()
+	program, to := subject{source: "leaves.c", flags: []string{"-pthread"}}.compile(t, openMPI, directory), filepath.Join(directory, "run")
+	measured := run(t, directory, nil, slices.Concat(openMPI.launch, []string{"-n", "1", filepath.Join(build, "marple"), "exec", "--out", to, "--", program, "held"}))
+	require.Equal(t, "exit 0", measured.code, measured.err)
+	k, err := read(to)
+	require.NoError(t, err)
+	received := -1
+	for _, f := range k.Functions {
+		if f.Name == "MPI_Irecv" {
+			received = f.BytesIn
+		}
+	}
+	require.Equal(t, 100*1000, received, "bytes of messages whose MPI_Waitany was left")
+	require.Len(t, k.NotSeen, 1)
+	require.Equal(t, "calls-left", k.NotSeen[0].ID)
+	require.EqualValues(t, 100, k.NotSeen[0].Count)
 }

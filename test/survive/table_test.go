@@ -106,10 +106,34 @@ var subjects = []subject{
 	{name: "longjmp within an operation", source: "leaves.c", flags: []string{"-pthread"}, args: []string{"within"}, brief: true},
 	{name: "siglongjmp from a signal stack out of an error handler", source: "leaves.c", flags: []string{"-pthread"}, args: []string{"signals"}, brief: true},
 	{name: "pthread_exit in an error handler", source: "leaves.c", flags: []string{"-pthread"}, args: []string{"threads"}, brief: true},
+	{name: "longjmp out of MPI_Waitany", source: "leaves.c", on: []*mpi{openMPI}, // MPICH keeps a lock
+		flags: []string{"-pthread"}, args: []string{"held"}, brief: true},
 	{name: "a thread that is to be cancelled", source: "leaves.c", flags: []string{"-pthread"}, args: []string{"cancelled"}, brief: true},
 
 	// Ends.
 	{name: "MPI_Abort beside eight busy threads", source: "busy.c", flags: []string{"-pthread"}, brief: true},
+
+	// Legal, and rare.
+	{name: "MPI in a thread that is not the first", source: "unusual.c", ranks: 2, flags: []string{"-pthread"}, args: []string{"another_thread"}},
+	{name: "operations that ask the library", source: "unusual.c", ranks: 2, flags: []string{"-pthread"}, args: []string{"operations"}},
+	{name: "attributes whose functions call MPI", source: "unusual.c", ranks: 2, flags: []string{"-pthread"}, args: []string{"attributes"}},
+	{name: "generalized requests", source: "unusual.c", ranks: 2, flags: []string{"-pthread"}, args: []string{"generalized"}},
+	{name: "MPI_T before MPI_Init and after MPI_Finalize", source: "unusual.c", ranks: 2, on: []*mpi{mpich}, // Open MPI dies of it, bare as well
+		flags: []string{"-pthread"}, args: []string{"before_and_after"}},
+	{name: "a timer of 1 kHz", source: "unusual.c", ranks: 2, flags: []string{"-pthread"}, args: []string{"timer"}},
+	{name: "vfork, posix_spawn, system, popen, a daemon", source: "unusual.c", ranks: 2, flags: []string{"-pthread"}, args: []string{"starts"}},
+	{name: "low limits after MPI_Init", source: "unusual.c", ranks: 2, on: []*mpi{openMPI}, // MPICH's UCX prints without end
+		flags: []string{"-pthread"}, args: []string{"limits"}},
+	{name: "another user after MPI_Init", source: "unusual.c", ranks: 2, brief: true, flags: []string{"-pthread"}, args: []string{"another_user"}},
+	{name: "all memory locked", source: "unusual.c", ranks: 2, flags: []string{"-pthread"}, args: []string{"locked"}},
+	{name: "all memory locked, under ulimit -l", source: "unusual.c", ranks: 2, brief: true, flags: []string{"-pthread"}, args: []string{"locked_in_limits"}},
+	{name: "MPI_BOTTOM, types of several pieces and of none", source: "unusual.c", ranks: 2, flags: []string{"-pthread"}, args: []string{"bottom"}},
+	{name: "ports, intercommunicators, MPI_Comm_disconnect", source: "unusual.c", ranks: 2, flags: []string{"-pthread"}, args: []string{"halves"}},
+	{name: "persistent requests, cancelled and freed ones", source: "unusual.c", ranks: 2, flags: []string{"-pthread"}, args: []string{"persistent"}},
+	{name: "partitioned communication", source: "unusual.c", ranks: 2, on: []*mpi{mpich}, flags: []string{"-pthread"}, args: []string{"partitioned"}},
+	{name: "a function of the program's called clone", source: "unusual.c", ranks: 2, brief: true, flags: []string{"-pthread", "-fno-builtin", "-DNAMES"},
+		args: []string{"early"}},
+	{name: "MPI_Finalize in a destructor", source: "unusual.c", ranks: 2, flags: []string{"-pthread"}, args: []string{"destructor"}},
 
 	// Many places.
 	{name: "calls from 5,000 places", source: "sites.c", args: []string{"4"}, on: []*mpi{mpich}},

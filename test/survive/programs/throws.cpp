@@ -54,6 +54,8 @@ int main(int argc, char **argv)
     }
     printf("says %d %d\n", caught, sum);
     counted("MPI_Sendrecv", 3 * ROUNDS);
+    counted("MPI_Send", ROUNDS);
+    counted("MPI_Reduce_local", ROUNDS);
     MPI_Finalize();
     return 0;
 }
