@@ -125,13 +125,14 @@ type Managed struct {
 // Bounds of a file of rules.
 const (
 	maxRules      = 64
-	maxUses       = 12 // metrics of a rule: its firing is recorded with them
+	maxUses       = 8  // metrics of a rule: its firing is recorded with them
 	maxTuned      = 4  // parameters
 	maxSettings   = 16 // of all rules
 	maxRuleName   = 64
 	mostCalls     = 1_000_000
 	usualChanges  = 1000
 	usualPoints   = 100
+	mostPoints    = 500
 	maxConditions = 256 // boxes of a condition; see overlap.go
 )
 
@@ -249,6 +250,13 @@ func (r *managerReader) read(body yaml.Node) {
 	}
 	for _, then := range r.later {
 		then()
+	}
+	if slices.ContainsFunc(m.Rules, func(x *ManagerRule) bool { return x.Tune != nil }) { // when inputs are others it begins anew
+		for _, name := range r.Parameters {
+			if x, ok := r.kinds[name]; ok && x.Kind == OfParameter && !slices.ContainsFunc(m.Metrics, func(m ManagerMetric) bool { return m.Name == name }) {
+				m.Metrics = append(m.Metrics, x)
+			}
+		}
 	}
 	m.Rules = slices.DeleteFunc(m.Rules, func(x *ManagerRule) bool { return x.Connect != "" && x.Connect != r.Managed.Family })
 	if len(r.problems) > 0 {
@@ -484,7 +492,7 @@ func (r *managerReader) tune(x *ManagerRule, n yaml.Node, what string) {
 			}
 		},
 		"calls":       r.count(&t.Calls, what+": calls", 1, mostCalls),
-		"evaluations": r.count(&t.Evaluations, what+": evaluations", 2, 10_000),
+		"evaluations": r.count(&t.Evaluations, what+": evaluations", 2, mostPoints),
 	})
 	if len(t.Parameters) == 0 || len(t.Parameters) > maxTuned {
 		r.fail(place(n), "%s: expected one to %d parameters", what, maxTuned)
@@ -560,6 +568,9 @@ func (v *runless) Visit(n *ast.Node) {
 		}
 	}
 }
+
+// Uses are the metrics that the condition is about.
+func (c *RuleCondition) Uses() []string { return c.uses }
 
 // CPP is the condition as an expression of C++, of numbers of type double that name gives, where marple_rules.hpp is
 // included. What stands for serving.NAME is a bool.

@@ -51,7 +51,7 @@ func TestManager(t *testing.T) {
 		metrics = append(metrics, x.Name)
 	}
 	require.Equal(t, []string{"late", "big", "little", "block"}, names) // by priority, then as they stand
-	require.Equal(t, []string{"n", "error", "time_per_call", "serving.tiled", "setting.block"}, metrics)
+	require.Equal(t, []string{"n", "error", "time_per_call", "serving.tiled", "setting.block", "m"}, metrics) // m: its rule tunes
 	late, big, block := m.Rules[0], m.Rules[1], m.Rules[3]
 	require.Equal(t, "migrate to tiled", late.Then())
 	require.Equal(t, "select tiled, set block to 16", big.Then())

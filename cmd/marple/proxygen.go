@@ -15,8 +15,10 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
+	"marple/analysis/files"
 	"marple/analysis/proxygen"
 	"marple/analysis/run"
+	"marple/analysis/selection"
 	bounded "marple/analysis/yaml"
 )
 
@@ -103,7 +105,8 @@ clang reads the header (apt-get install clang).`,
 	include := flags.StringArray("include", nil, "header to include before HEADER (may be repeated)")
 	families := flags.String("families", "", "file of families, in YAML, that --family is in")
 	family := flags.String("family", "", "write the proxy of a family, which exchanges its implementations")
-	policy := flags.String("policy", "trial", "with --family: who serves at first: fixed:NAME, model or trial")
+	policy := flags.String("policy", "trial", "with --family: who serves at first: fixed:NAME, model, trial or rules")
+	rules := flags.String("rules", "", "with --family: file of rules, in YAML, by which it is managed; the policy is rules then, unless --policy says otherwise")
 	stateless := flags.Bool("stateless", false, "with --family: implementations have no state, and each call is served by its own")
 	agree := flags.Bool("agree", false, "with --family: ranks take the same implementation")
 	config := flags.String("config", "", "YAML file with the same settings")
@@ -139,6 +142,11 @@ clang reads the header (apt-get install clang).`,
 			if *stateless && *agree {
 				return usage("--agree: expected no --stateless with it: ranks agree at quiet points, not on each call")
 			}
+			if *rules != "" && !c.Flags().Changed("policy") {
+				*policy = "rules"
+			} else if *rules == "" && *policy == "rules" {
+				return usage("--policy rules: which? expected --rules FILE with it")
+			}
 			plan, err := readPlan(*families, nil)
 			if err != nil {
 				return err
@@ -147,8 +155,15 @@ clang reads the header (apt-get install clang).`,
 				return usageError{Cause: err}
 			}
 			o.Family.Stateless, o.Family.Agree = *stateless, *agree
+			if *rules != "" {
+				data, err := files.Read(*rules, maxConfig)
+				if err != nil {
+					return usage("--rules: %v", err)
+				}
+				o.Family.Rules = &proxygen.Rules{File: *rules, Data: data, Families: plan.Implementations(), Longest: selection.MaxDeclaration}
+			}
 		} else {
-			for _, name := range []string{"families", "policy", "stateless", "agree"} {
+			for _, name := range []string{"families", "policy", "rules", "stateless", "agree"} {
 				if c.Flags().Changed(name) {
 					return usage("--%s: expected --family with it", name)
 				}
@@ -182,6 +197,9 @@ clang reads the header (apt-get install clang).`,
 		}
 		for _, omission := range result.Omitted {
 			fmt.Fprintf(c.ErrOrStderr(), "marple: %s: %s\n", omission.Member, omission.Reason)
+		}
+		for _, note := range result.Notes {
+			fmt.Fprintf(c.ErrOrStderr(), "marple: %s\n", note)
 		}
 		text := result.Text
 		if *as == "json" {
