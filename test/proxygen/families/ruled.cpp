@@ -170,6 +170,7 @@ void agreement(std::uint64_t seed)
     std::vector<std::thread> threads;
     for (int rank = 0; rank < ranks; rank++)
         threads.emplace_back([&, rank] {
+            simulated::muted = true;
             simulated::random own(seed * ranks + static_cast<std::uint64_t>(rank));
             marple::manager manager("f", t.rules, 5, names);
             Block blocks[5];
