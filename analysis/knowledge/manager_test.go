@@ -50,7 +50,7 @@ func TestManager(t *testing.T) {
 	for _, x := range m.Metrics {
 		metrics = append(metrics, x.Name)
 	}
-	require.Equal(t, []string{"late", "big", "little", "block"}, names) // by priority, then as they stand
+	require.Equal(t, []string{"late", "big", "little", "block"}, names)                                       // by priority, then as they stand
 	require.Equal(t, []string{"n", "error", "time_per_call", "serving.tiled", "setting.block", "m"}, metrics) // m: its rule tunes
 	late, big, block := m.Rules[0], m.Rules[1], m.Rules[3]
 	require.Equal(t, "migrate to tiled", late.Then())

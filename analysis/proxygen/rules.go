@@ -17,7 +17,7 @@ type Rules struct {
 	Longest  int                 // bytes of what can be declared to Marple at once
 }
 
-// rulesComponent is whose method the record of a rule's firing is.
+// rulesComponent, that of run.RulesComponent, is whose method the record of a rule's firing is.
 const rulesComponent = "rules"
 
 // manage reads the rules of a family, whose calls have these parameters.
