@@ -249,6 +249,7 @@ func (s *served) fire(rule string, from *Source, i *record.Invocation) {
 	s.Recorded++
 	f := run.Firing{At: since(from, i), Rank: int(from.Rank), Ranks: 1, Rule: rule, Why: []run.Reason{}}
 	var did []string
+	evaluations := 0.0
 	member := func(x float64) string {
 		if at := int(x); at >= 0 && at < len(s.Implementations) {
 			return s.Implementations[at].Name
@@ -272,12 +273,16 @@ func (s *served) fire(rule string, from *Source, i *record.Invocation) {
 			did = append(did, fmt.Sprintf("%s = %.0f", strings.TrimPrefix(name, "set."), x))
 		case name == "change":
 			f.Change = int(x)
+			s.Made = max(s.Made, f.Change)
 		case name == "overruled":
 			f.Overruled = int(x)
 		case name == "ranks":
 			f.Holding = int(x)
 		case name == "tuning" && x >= 0 && int(x) < len(tunings):
 			f.Tuning = tunings[int(x)]
+		case name == "evaluations":
+			evaluations = x
+			fallthrough
 		default:
 			f.Why = append(f.Why, run.Reason{Metric: name, Value: x})
 		}
@@ -285,7 +290,7 @@ func (s *served) fire(rule string, from *Source, i *record.Invocation) {
 	if f.Did = strings.Join(did, ", "); strings.Contains(f.Did, ", →") {
 		f.Did = strings.Replace(f.Did, ", →", " →", 1)
 	}
-	key := fmt.Sprintf("%s\x00%s\x00%s\x00%d", rule, f.Did, f.Tuning, f.Change)
+	key := fmt.Sprintf("%s\x00%s\x00%s\x00%d\x00%g", rule, f.Did, f.Tuning, f.Change, evaluations)
 	if at, same := s.firings[key]; same && s.Firings[at].Rank != f.Rank {
 		s.Firings[at].Ranks++
 	} else if !same && len(s.Firings) < run.MaxFirings {

@@ -68,7 +68,7 @@ func (f *Family) declaration(x *knowledge.ManagerRule) string {
 		when += fmt.Sprintf(" for %d looks", x.For)
 	}
 	at := fmt.Sprintf("%s:%d", f.Rules.File[strings.LastIndexByte(f.Rules.File, '/')+1:], x.Line)
-	return fmt.Sprintf("exchanged: {%s: {rules: [{rule: %s, when: %s, then: %s, at: %s}]}}", f.Name, x.Name, strconv.Quote(when), strconv.Quote(x.Then()), strconv.Quote(at))
+	return fmt.Sprintf("exchanged: {%s: {rules: [{rule: %s, when: %s, then: %s, at: %s}], changes: %d}}", f.Name, x.Name, strconv.Quote(when), strconv.Quote(x.Then()), strconv.Quote(at), f.manager.Changes)
 }
 
 // settles says whether there is something to be done at quiet points even where each call has its own choice.

@@ -111,7 +111,7 @@ func (w *writer) firings(e *run.Exchanged, indent string) {
 		}
 	}
 	for n, f := range told {
-		if n == mostFirings && len(told) > mostFirings+1 {
+		if most := w.most(mostFirings); n == most && len(told) > most+1 {
 			w.block(indent, indent+"  ", fmt.Sprintf("… %d more firings, in run.json", len(told)-n))
 			break
 		}
@@ -125,6 +125,9 @@ func (w *writer) firings(e *run.Exchanged, indent string) {
 	}
 	if len(never) > 0 {
 		w.block(indent, indent+"  ", fmt.Sprintf("%s that did nothing: %s", words.Plural(len(never), "rule", "rules"), strings.Join(never, ", ")))
+	}
+	if e.Changes > 0 && e.Made >= e.Changes {
+		w.block(indent, indent+"  ", fmt.Sprintf("the rules have made all %s that they may make: from then on nothing changed", words.Count(uint64(e.Changes), "change", "changes")))
 	}
 	if lost := e.Fired() - min(e.Fired(), e.Recorded); lost > 0 {
 		w.block(indent, indent+"  ", fmt.Sprintf("%s not told: there are no records of %s", words.Count(lost, "firing is", "firings are"), words.Plural(int(lost), "it", "them")))

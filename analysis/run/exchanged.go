@@ -24,6 +24,9 @@ type Exchanged struct {
 	Rules    []ManagerRule `json:"rules,omitempty"`
 	Firings  []Firing      `json:"firings,omitempty"`
 	Recorded uint64        `json:"firings_recorded,omitempty"`
+	// Changes is how many they may make at most on a rank, and Made how many the rank with most has recorded.
+	Changes int `json:"changes,omitempty"`
+	Made    int `json:"changes_made,omitempty"`
 }
 
 // Fired is how often its rules have fired, on all ranks together, whether there are records of it or not.
@@ -115,6 +118,7 @@ func exchanged(declared []string) (families []Exchanged, rest []string, problem 
 					Then string `yaml:"then"`
 					At   string `yaml:"at"`
 				} `yaml:"rules"`
+				Changes int `yaml:"changes"`
 			} `yaml:"exchanged"`
 		}
 		if err := bounded.Unmarshal([]byte(text), &file); err != nil {
@@ -152,6 +156,7 @@ func exchanged(declared []string) (families []Exchanged, rest []string, problem 
 				}
 				e.Implementations = append(e.Implementations, Served{Name: i})
 			}
+			e.Changes = max(e.Changes, one.Changes)
 			for _, x := range one.Rules {
 				if slices.ContainsFunc(e.Rules, func(r ManagerRule) bool { return r.Name == x.Rule }) {
 					continue

@@ -83,6 +83,22 @@ the file leave out never serve. With --stateless each call is served by its own;
 until the application says proxy.marple_quiet(), and state that is marple::migratable moves to the next one. With --agree
 it says proxy.marple_quiet(sum) instead, on all ranks at once, and all take the same one. See marple_optimizer.hpp.
 
+With --rules the policy is rules: those of a component manager choose who serves and set or tune the parameters of components that
+are marple::tunable, those of a composition manager say who provides the port:
+
+    manager: component
+    family: flux
+    thresholds: {large: 1000, small: 800, slow: 50 µs}
+    told: {error: count}
+    rules:
+      - {rule: large, when: n >= large, until: n < small, for: 3, then: {migrate: godunov, set: {block: 32}}}
+      - {rule: poor, when: error > 0.1, priority: 1, then: {select: efm}}
+      - {rule: block, when: serving.efm, then: {tune: {parameters: block, policy: simplex, calls: 8}}}
+
+Conditions are over parameters of calls, time_per_call, calls_since_change, failures, imbalance (with --agree), what the component says
+by proxy.marple_tell(name, value), setting.NAME and serving.NAME. Rules that can be on at once and want different things need
+priorities. See docs/components.md and marple_rules.hpp.
+
 clang reads the header (apt-get install clang).`,
 		Args: func(c *cobra.Command, arguments []string) error {
 			n := c.ArgsLenAtDash()

@@ -382,7 +382,8 @@ public:
         for (std::size_t i = 0; i < rules_.metric_count; i++)
             if (rules_.metrics[i].kind == metric_of::parameter) {
                 metrics_[i] = which[i] < 0 ? unknown() : x[which[i]];
-                add(i, metrics_[i]);
+                if (rules_.setting_count) /* whose search is told when they are others */
+                    add(i, metrics_[i]);
             }
         fill(serving);
         for (std::size_t r = 0; r < rules_.count; r++) {

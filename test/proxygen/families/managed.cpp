@@ -165,7 +165,7 @@ void others()
     EXPECT(simulated::thrown([&] { w.proxy.marple_policy("model"); }) == "family solver: policy model: the proxy was written without models; write it with --policy model");
     bool told = false;
     for (const std::string &text : simulated::declared)
-        told = told || text == "exchanged: {solver: {rules: [{rule: large, when: \"n >= large until n < small for 3 looks\", then: \"migrate to linear\", at: \"managed.yaml:7\"}]}}";
+        told = told || text == "exchanged: {solver: {rules: [{rule: large, when: \"n >= large until n < small for 3 looks\", then: \"migrate to linear\", at: \"managed.yaml:7\"}], changes: 1000}}";
     EXPECT(told);
 }
 
