@@ -124,12 +124,12 @@ func TestManagerMistakes(t *testing.T) {
 		{"n < small, then", "calls_since_change < 0, then", "13:26: rule little: when: this never holds", managed()},
 		// What two rules want of one thing at once.
 		{"until: n < small", "until: n < 1200", "10:12: rule big: until: this holds as well as when does, where error is below 0.5 and n is between 1,000 and 1,200: it would go on and off", managed()},
-		{"until: n < small", "until: n < 700", "13:5: rules little and big (rules.yaml:8:5) can both be on, where n is between 700 and 800, and want different things: tiled and flat; give one a higher priority", managed()},
+		{"until: n < small", "until: n < 700", "13:5: rules little and big (rules.yaml:8:5) can both be on, where n is between 700 and 800, and want different things: flat and tiled; give one a higher priority", managed()},
 		{"when: n < small,", "when: m < small,", "13:5: rules little and big (rules.yaml:8:5) can both be on, where error is below 0.5 and m is below 800 and n is at least 1,000, and want", managed()},
 		{"when: n < small,", "when: not (n > 2 * large - 500),", "13:5: rules little and big (rules.yaml:8:5) can both be on, where error is below 0.5 and n is between 1,000 and 1,500, and want", managed()},
 		{"parameters: [unroll]", "parameters: [block]", "15:5: rules block and big (rules.yaml:8:5) can both be on, where error is below 0.5 and n is at least 1,000 and setting.block is at least 1 and tiled serves, and want different things: block is set and tuned", managed()},
 		{"then: {select: flat}", "then: {set: {block: 8}}", "", managed()}, // they exclude each other
-		{"when: n < small, then: {select: flat}", "when: n >= large, then: {set: {block: 8}}", "want different things: block is set to 16 and to 8; give", managed()},
+		{"when: n < small, then: {select: flat}", "when: n >= large, then: {set: {block: 8}}", "want different things: block is set to 8 and to 16; give", managed()},
 	} {
 		require.Contains(t, fewRules, c.old)
 		text := strings.Replace(fewRules, c.old, c.new, 1)
@@ -149,7 +149,7 @@ func TestConflictsThatMayBe(t *testing.T) {
 	m, err := ReadManager("rules.yaml", []byte(text), managed())
 	require.NoError(t, err)
 	require.Len(t, m.Notes, 1)
-	require.Equal(t, "rules.yaml:13:5: rules little and big (rules.yaml:8:5) may both be on, and want different things: tiled and flat; then big counts, which stands first", m.Notes[0].Error())
+	require.Equal(t, "rules.yaml:13:5: rules little and big (rules.yaml:8:5) may both be on, and want different things: flat and tiled; then big counts, which stands first", m.Notes[0].Error())
 }
 
 // A dead band that both rules leave out is one in which neither comes on while the other one is.

@@ -283,7 +283,7 @@ func (r *managerReader) conflicts() {
 	}
 	for i, b := range r.manager.Rules {
 		for _, a := range r.manager.Rules[:i] {
-			what := disagreement(a, b)
+			what := disagreement(b, a)
 			if what == "" || a.Priority != b.Priority {
 				continue
 			}

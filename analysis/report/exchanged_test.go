@@ -61,8 +61,8 @@ Exchanged    f by rules: no records of its calls
              rule block (r.yaml:9): block = 16 at 250 ms; it is tuned anew,
                because the calls' parameters are others, on 3 of 4 ranks
              rule that did nothing: idle
-             the rules have made all 30 changes that they may make: from then on
-               nothing changed
+             the rules have made all 30 changes that they may make: from then
+               on nothing changed
              3 firings are not told: there are no records of them
 `, w.String())
 }

@@ -92,7 +92,7 @@ func TestRanksAgree(t *testing.T) {
 // all of them, of a killed run, too.
 func TestRanksAreManaged(t *testing.T) {
 	t.Parallel()
-	const ranks, calls = 4, 400
+	const ranks, calls = 4, 240
 	harness.Each(t, func(t *testing.T, mpi *harness.Library) {
 		directory := filepath.Join(t.TempDir(), "run")
 		mpi.Under(t, harness.Command{}, ranks, directory, []string{managed(t, mpi), "kill"})
@@ -113,7 +113,7 @@ func TestRanksAreManaged(t *testing.T) {
 		}
 		require.EqualValues(t, ranks*len(e.Firings), e.Recorded)
 		require.Equal(t, e.Fired(), e.Recorded)
-		require.Contains(t, r.Stdout+r.Stderr, "\nExchanged    worker by rules: 1,600 calls took ")
+		require.Contains(t, r.Stdout+r.Stderr, "\nExchanged    worker by rules: 960 calls took ")
 	})
 }
 

@@ -56,15 +56,15 @@ int main(int argc, char **argv)
     exchange::WorkerFamily proxy({flat, linear, steep});
     exchange::Worker *port = &proxy;
     long sum = 0;
-    for (int step = 0; step < 200; step++) {
+    for (int step = 0; step < 120; step++) {
         for (int call = 0; call < 2; call++)
-            sum += port->work(step < 100 ? 256 : 2048);
+            sum += port->work(step < 60 ? 256 : 2048);
         proxy.marple_quiet([](long long *values, int n) {
             MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
         });
     }
     const std::string how = argc > 1 ? argv[1] : "";
-    if (sum != 200L * (256 + 2048) || (how == "exact" && linear.block_ != 24))
+    if (sum != 120L * (256 + 2048) || (how == "exact" && linear.block_ != 24))
         MPI_Abort(MPI_COMM_WORLD, 3);
     if (how == "kill") {
         MPI_Barrier(MPI_COMM_WORLD);
