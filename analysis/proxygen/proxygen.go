@@ -1,7 +1,7 @@
 // Package proxygen writes proxies of C++ port classes: classes of the same interface that forward every call
 // to the component behind them and record it through Marple's hooks.
 //
-// It may use knowledge and a demangler, and runs clang, which knows C++; it holds no state. Whatever
+// It may use knowledge, run and a demangler, and runs clang, which knows C++; it holds no state. Whatever
 // can be asked of the compiler is asked and not guessed: which class a name means, whether a type can be
 // named where the proxy stands, whether an argument is a number.
 //

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"marple/analysis/knowledge"
+	"marple/analysis/run"
 )
 
 // Rules are a file by whose rules the implementations and settings of a family are managed: see marple_rules.hpp.
@@ -17,9 +18,6 @@ type Rules struct {
 	Longest  int                 // bytes of what can be declared to Marple at once
 }
 
-// rulesComponent, that of run.RulesComponent, is whose method the record of a rule's firing is.
-const rulesComponent = "rules"
-
 // manage reads the rules of a family, whose calls have these parameters.
 func (f *Family) manage(p *port) error {
 	managed := knowledge.Managed{Family: f.Name, Stateless: f.Stateless, Agree: f.Agree, Families: f.Rules.Families,
@@ -27,7 +25,7 @@ func (f *Family) manage(p *port) error {
 			return f.Members[slices.IndexFunc(f.Members, func(m Member) bool { return m.Name == name })].Barred
 		}}
 	for _, m := range f.Members {
-		if m.Name == rulesComponent {
+		if m.Name == run.RulesComponent {
 			return m.Without("the records of rules have this name; expected another one")
 		}
 		managed.Implementations = append(managed.Implementations, m.Name)

@@ -290,12 +290,21 @@ func TestShockExchanged(t *testing.T) {
 
 	// The rules of a composition connect the one or the other, patch by patch.
 	bySize := say(script("BySize", "0", "0"))
-	require.NotContains(t, []string{plain["EFMFlux"], plain["GodunovFlux"], mixed}, bySize)
 	require.Equal(t, bySize, say(script("ByRules", "0", "0")))
 	directory = filepath.Join(t.TempDir(), "run")
 	r = harness.Mock.Under(t, harness.Command{Directory: a.directory}, 2, directory, script("ByRules", "0", "0"))
 	require.Zero(t, r.Code, r.Stderr)
 	require.Equal(t, bySize, r.Stdout)
+	_, rows := readInvocations(t, directory)
+	who := map[any]int{}
+	for _, i := range rows {
+		if i["instance"] == "riemann" && i["component"] != run.RulesComponent {
+			who[i["component"]]++
+			require.Equal(t, i["q"].(int64) >= 1000, i["component"] == "godunov", "%v", i)
+		}
+	}
+	require.Positive(t, who["efm"])
+	require.Positive(t, who["godunov"])
 	managed := harness.ReadRun(t, directory).Exchanged[0]
 	require.Equal(t, []string{"rules"}, managed.Policies)
 	require.Equal(t, "connect riemann -> godunov", managed.Rules[0].Then)

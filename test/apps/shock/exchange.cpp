@@ -49,7 +49,7 @@ public:
 
 class BySize : public Switching {
 public:
-    void compute(Mode mode, Faces &faces) override { solver(faces.left.size() >= 4200)->compute(mode, faces); }
+    void compute(Mode mode, Faces &faces) override { solver(faces.left.size() >= 1000)->compute(mode, faces); }
 };
 
 class ByRules : public Switching {
