@@ -257,7 +257,7 @@ func (s *served) fire(rule string, from *Source, i *record.Invocation) {
 		return "?"
 	}
 	for _, v := range i.Values {
-		if v.Quality || v.Counter {
+		if v.Counter {
 			continue
 		}
 		x := v.Float()
@@ -265,6 +265,8 @@ func (s *served) fire(rule string, from *Source, i *record.Invocation) {
 			continue
 		}
 		switch name := from.text(v.Name); {
+		case v.Quality: // metrics are told so
+			f.Why = append(f.Why, run.Reason{Metric: name, Value: x})
 		case name == "from":
 			did = append(did, member(x))
 		case name == "to":

@@ -113,7 +113,7 @@ func TestFirings(t *testing.T) {
 		p.KeepInvocations(0, left.Log(file, 0), 1<<30)
 		node := w.Node(record.Node{Kind: record.NodeComponent, Key: uint64(w.String("rules")) | uint64(w.String("f"))<<32, Name: w.String("big")})
 		real := func(name string, x float64) record.Value {
-			return record.Value{Name: w.String(name), Real: true, Bits: math.Float64bits(x)}
+			return record.Value{Name: w.String(name), Real: true, Quality: name != "measured", Bits: math.Float64bits(x)}
 		}
 		whole := func(name string, x int64) record.Value { return record.Value{Name: w.String(name), Bits: uint64(x)} }
 		at := uint64(0)

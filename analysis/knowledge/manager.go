@@ -45,7 +45,6 @@ type ManagerRule struct {
 	Set         []SettingTo
 	Tune        *Tuning
 	Uses        []int // indices of the metrics that it looks at
-	then        Position
 }
 
 // Quantifier says on how many ranks a condition must hold where they agree, of those that know.
@@ -216,7 +215,8 @@ func (r *managerReader) read(body yaml.Node) {
 	}
 	count, _ := unitOf("count")
 	for _, name := range r.Parameters { // what the file itself calls so comes first
-		if _, taken := r.kinds[name]; !taken && r.m.Threshold(name) == nil && !reserved(name) {
+		_, function := functions[name] // which is called, so that it is clear what is meant
+		if _, taken := r.kinds[name]; !taken && r.m.Threshold(name) == nil && (function || !reserved(name)) {
 			r.metricOf(name, Position{}, ManagerMetric{name, OfParameter, name, count})
 		}
 	}
@@ -358,7 +358,6 @@ func (r *managerReader) rule(n yaml.Node) *ManagerRule {
 
 func (r *managerReader) actions(x *ManagerRule, n yaml.Node) {
 	what := "rule " + x.Name + ": then"
-	x.then = place(n)
 	choice := func(v yaml.Node, action string) {
 		if x.Select != "" {
 			r.fail(place(v), "%s: %s: one implementation is chosen already", what, action)

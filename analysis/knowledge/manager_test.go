@@ -64,6 +64,18 @@ func TestManager(t *testing.T) {
 	require.Equal(t, Position{8, 5}, big.Position)
 }
 
+// A parameter may be called as a function is.
+func TestParametersAndFunctions(t *testing.T) {
+	what := managed()
+	what.Parameters = []string{"size", "max", "all"}
+	text := "manager: component\nfamily: worker\nrules: [{rule: a, when: \"max(size, max) > 3\", then: {select: flat}}]\n"
+	m, err := ReadManager("rules.yaml", []byte(text), what)
+	require.NoError(t, err)
+	require.Equal(t, "std::isgreater(marple::max_of(<size>, <max>), 3e+00)", m.Rules[0].When.CPP(func(metric string) string { return "<" + metric + ">" }))
+	_, err = ReadManager("rules.yaml", []byte(strings.Replace(text, "max(size, max)", "all", 1)), what)
+	require.ErrorContains(t, err, "rules.yaml:3:26: rule a: when: expected a number, not a component")
+}
+
 // A proxy takes those rules of a composition that are of its port; the others' names are those of other ports.
 func TestComposition(t *testing.T) {
 	m, err := ReadManager("rules.yaml", []byte(`manager: composition

@@ -640,12 +640,15 @@ private:
         return true;
     }
 
-    /* Why: the metrics that the rule looks at, who wanted otherwise, and which change it is. */
+    /*
+     * Why: the metrics that the rule looks at, who wanted otherwise, and which change it is. Metrics are told as qualities: as
+     * parameters they would be among those of calls, which may be whole numbers.
+     */
     void tell(invocation &call, std::size_t r) noexcept
     {
         const rule &x = rules_.list[r];
         for (std::size_t i = 0; i < x.used; i++)
-            call.parameter(rules_.metrics[x.uses[i]].name, metrics_[x.uses[i]]);
+            call.quality(rules_.metrics[x.uses[i]].name, metrics_[x.uses[i]]);
         long long overruled = 0;
         for (std::size_t other = r + 1; other < rules_.count; other++)
             overruled += latches_[other].on && rules_.list[other].select >= 0 && x.select >= 0 && rules_.list[other].select != x.select;
