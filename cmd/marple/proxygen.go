@@ -91,7 +91,7 @@ are marple::tunable, those of a composition manager say who provides the port:
     thresholds: {large: 1000, small: 800, slow: 50 µs}
     told: {error: count}
     rules:
-      - {rule: large, when: n >= large, until: n < small, for: 3, then: {migrate: godunov, set: {block: 32}}}
+      - {rule: large, when: n >= large, until: n < small, for: 3, then: {migrate: godunov, set: {order: 2}}}
       - {rule: poor, when: error > 0.1, priority: 1, then: {select: efm}}
       - {rule: block, when: serving.efm, then: {tune: {parameters: block, policy: simplex, calls: 8}}}
 
