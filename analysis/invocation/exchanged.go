@@ -1,10 +1,12 @@
 package invocation
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"marple/analysis/record"
 	"marple/analysis/run"
@@ -26,7 +28,7 @@ func Exchanged(sources []*Source, families []run.Exchanged, length float64) erro
 	for _, e := range families {
 		e.Implementations = slices.Clone(e.Implementations) // what cannot all be read changes nothing
 		list[e.Family] = &served{Exchanged: e, length: length, exact: slices.Contains(e.Policies, "model"),
-			squares: make([]float64, len(e.Implementations))}
+			squares: make([]float64, len(e.Implementations)), firings: map[string]int{}}
 	}
 	for _, s := range sources {
 		if len(list) > 0 {
@@ -60,6 +62,7 @@ type served struct {
 	order   []kind          // as they were met: sums do not depend on a map's order
 	squares []float64       // of errors, of the rank
 	key     []byte          // scratch
+	firings map[string]int  // where in Firings what is the same on several ranks
 }
 
 // kind is calls of a thread that are alike, as each implementation has them before and after its own ones.
@@ -89,8 +92,8 @@ func (s *stretch) add(at, wall float64) {
 
 // who served: a member of a family, by one of its methods.
 type who struct {
-	*served // nil: none
-	member  int
+	*served     // nil: none
+	member  int // -1: one of its rules, by this name
 	method  string
 }
 
@@ -108,13 +111,15 @@ func (s *Source) eachServed(families map[string]*served) error {
 				component := p.component.String()
 				if family := families[p.instance.String()]; family != nil {
 					at := slices.IndexFunc(family.Implementations, func(s run.Served) bool { return s.Name == component })
-					if at >= 0 {
+					if at >= 0 || component == run.RulesComponent && len(family.Rules) > 0 {
 						found = who{family, at, p.method.String()}
 					}
 				}
 				known[i.Path] = found
 			}
-			if found.served != nil {
+			if found.served != nil && found.member < 0 {
+				found.fire(found.method, s, i)
+			} else if found.served != nil {
 				found.add(found.member, since(s, i), seconds(s, i.Wall), found.kind(found.method, s, i))
 			}
 			return nil
@@ -236,7 +241,68 @@ func (s *served) endRank() {
 	}
 }
 
+// tunings are what a record of a rule that tunes is about; see manager::tell_tuning of marple_rules.hpp.
+var tunings = []string{"begins", "measured", "found", "stopped", "inputs", "times"}
+
+// fire keeps what a rule has done; where ranks agree it is the same on all of them.
+func (s *served) fire(rule string, from *Source, i *record.Invocation) {
+	s.Recorded++
+	f := run.Firing{At: since(from, i), Rank: int(from.Rank), Ranks: 1, Rule: rule, Why: []run.Reason{}}
+	var did []string
+	evaluations := 0.0
+	member := func(x float64) string {
+		if at := int(x); at >= 0 && at < len(s.Implementations) {
+			return s.Implementations[at].Name
+		}
+		return "?"
+	}
+	for _, v := range i.Values {
+		if v.Counter {
+			continue
+		}
+		x := v.Float()
+		if math.IsNaN(x) || math.IsInf(x, 0) { // it was not known, and is no number of JSON's
+			continue
+		}
+		switch name := from.text(v.Name); {
+		case v.Quality: // metrics are told so
+			f.Why = append(f.Why, run.Reason{Metric: name, Value: x})
+		case name == "from":
+			did = append(did, member(x))
+		case name == "to":
+			did = append(did, "→ "+member(x))
+		case strings.HasPrefix(name, "set."):
+			did = append(did, fmt.Sprintf("%s = %.0f", strings.TrimPrefix(name, "set."), x))
+		case name == "change":
+			f.Change = int(x)
+			s.Made = max(s.Made, f.Change)
+		case name == "overruled":
+			f.Overruled = int(x)
+		case name == "ranks":
+			f.Holding = int(x)
+		case name == "tuning" && x >= 0 && int(x) < len(tunings):
+			f.Tuning = tunings[int(x)]
+		case name == "evaluations":
+			evaluations = x
+			fallthrough
+		default:
+			f.Why = append(f.Why, run.Reason{Metric: name, Value: x})
+		}
+	}
+	if f.Did = strings.Join(did, ", "); strings.Contains(f.Did, ", →") {
+		f.Did = strings.Replace(f.Did, ", →", " →", 1)
+	}
+	key := fmt.Sprintf("%s\x00%s\x00%s\x00%d\x00%g", rule, f.Did, f.Tuning, f.Change, evaluations)
+	if at, same := s.firings[key]; same && s.Firings[at].Rank != f.Rank {
+		s.Firings[at].Ranks++
+	} else if !same && len(s.Firings) < run.MaxFirings {
+		s.firings[key] = len(s.Firings)
+		s.Firings = append(s.Firings, f)
+	}
+}
+
 func (s *served) conclude() {
+	slices.SortStableFunc(s.Firings, func(a, b run.Firing) int { return cmp.Compare(a.At, b.At) })
 	for part, calls := range s.spells {
 		var all, most uint64
 		who := -1

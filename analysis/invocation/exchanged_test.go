@@ -98,3 +98,55 @@ func TestSizes(t *testing.T) {
 	require.Zero(t, size(math.NaN()))
 	require.Zero(t, size(math.Copysign(math.NaN(), -1)))
 }
+
+// What rules have done is the same on ranks that agree, and told once; there is an end to what is told, and none to what is counted.
+func TestFirings(t *testing.T) {
+	raw := t.TempDir()
+	var sources []*Source
+	const many = run.MaxFirings + 10
+	for rank := range 2 {
+		w := record.NewWriter(rank, 2)
+		thread := w.Thread(0, true)
+		p, err := w.Process(1 << 62)
+		require.NoError(t, err)
+		file := analysistest.File(filepath.Join(raw, fmt.Sprintf("rank-%d.mrl", rank)))
+		p.KeepInvocations(0, left.Log(file, 0), 1<<30)
+		node := w.Node(record.Node{Kind: record.NodeComponent, Key: uint64(w.String("rules")) | uint64(w.String("f"))<<32, Name: w.String("big")})
+		real := func(name string, x float64) record.Value {
+			return record.Value{Name: w.String(name), Real: true, Quality: name != "measured", Bits: math.Float64bits(x)}
+		}
+		whole := func(name string, x int64) record.Value { return record.Value{Name: w.String(name), Bits: uint64(x)} }
+		at := uint64(0)
+		fire := func(values ...record.Value) {
+			at += 1_000_000_000
+			thread.Invoke(record.Invocation{Path: node, Start: at + uint64(rank), Wall: 10, Values: values})
+			p.Consume(0)
+		}
+		fire(real("n", 1024), real("error", math.NaN()), whole("change", 1), whole("overruled", 2), whole("ranks", 2), whole("from", 0), whole("to", 1))
+		fire(whole("change", 2), whole("tuning", 2), whole("evaluations", 9), real("measured", 1e-3), whole("set.block", 16))
+		fire(whole("change", 3), whole("from", 7), whole("to", int64(rank)))
+		for i := range many - 3 {
+			fire(whole("change", int64(4+i)), whole("set.block", int64(i)))
+		}
+		sources = append(sources, FromProcess(p, file, nil))
+		require.NoError(t, sources[rank].Store())
+	}
+	list := families("rules")
+	list[0].Rules = []run.ManagerRule{{Name: "big"}}
+	require.NoError(t, Exchanged(sources, list, 100))
+	e := list[0]
+	require.EqualValues(t, 2*many, e.Recorded)
+	require.Zero(t, e.Calls)
+	require.Equal(t, many, e.Made)
+	require.Len(t, e.Firings, run.MaxFirings)
+	first, second, third := e.Firings[0], e.Firings[1], e.Firings[2]
+	require.InDelta(t, 1, first.At, 1e-6)
+	first.At = 0
+	require.Equal(t, run.Firing{Ranks: 2, Rule: "big", Did: "a → b", Why: []run.Reason{{Metric: "n", Value: 1024}}, Change: 1, Overruled: 2, Holding: 2}, first)
+	require.Equal(t, []any{"block = 16", "found", 2}, []any{second.Did, second.Tuning, second.Ranks})
+	require.Equal(t, []any{"? → a", 1}, []any{third.Did, third.Ranks}) // the other one's lies beyond the end
+
+	list = families("trial") // a component that is called so is none, where there are no rules
+	require.NoError(t, Exchanged(sources, list, 100))
+	require.Zero(t, list[0].Recorded)
+}

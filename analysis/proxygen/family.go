@@ -4,15 +4,20 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"marple/analysis/knowledge"
 )
 
 // Family is implementations that a proxy exchanges while the program runs: see marple_optimizer.hpp.
 type Family struct {
 	Name      string
-	Policy    string // at first: fixed:NAME, model or trial
+	Policy    string // at first: fixed:NAME, model, trial or rules
 	Stateless bool   // each call may be served by another one
 	Agree     bool   // ranks have to take the same one
 	Members   []Member
+	Rules     *Rules // of policy rules; nil: none
+
+	manager *knowledge.Manager
 }
 
 // Member is an implementation of a family.
@@ -31,6 +36,11 @@ func (f *Family) behind(p *port) error {
 	p.proxy = strings.TrimSuffix(p.proxy, "Proxy") + "Family"
 	if len(p.recorded()) == 0 {
 		return usage("--family: no method of %s is recorded: there is nothing to choose for", p.name)
+	}
+	if f.Rules != nil {
+		if err := f.manage(p); err != nil {
+			return err
+		}
 	}
 	if f.Policy == "model" {
 		return f.checkModels(p)
@@ -138,16 +148,27 @@ func (w *output) familyHead(p *port, recorded int) {
 	if f.Policy == "model" {
 		predict = "marple_predict"
 	}
+	if f.manager != nil {
+		policy += ", &marple_rules_"
+	}
 	members = append(members, "marple_methods_{"+strings.Join(methods, ",\n                          ")+"}",
 		fmt.Sprintf("marple_family_(\"%s\", marple_implementations_, marple_barred_, implementations, %s, %t, %s)", quoted(f.Name), predict, f.Stateless, policy))
 	w.line("%s", head)
 	w.line("        : %s\n    {\n    }", strings.Join(members, ",\n          "))
-	w.line("\n    // Takes another policy: fixed:NAME, model or trial. No call may be under way, on any thread.")
+	w.line("\n    // Takes another policy: fixed:NAME, model, trial or rules. No call may be under way, on any thread.")
 	w.line("    void marple_policy(const %sstring &policy) { marple_family_.policy(policy); }", p.std)
 	w.line("\n    // Who serves what has no choice of its own.")
 	w.line("    const char *marple_current() const { return marple_implementations_[marple_family_.current()]; }")
-	if !f.Stateless {
-		w.line("\n    // Another implementation may go on from here: see marple::family::quiet.")
+	if f.manager != nil {
+		w.line("\n    // What the component says of its results, for rules that look at it.")
+		w.line("    void marple_tell(const char *name, double value) noexcept { marple_family_.tell(name, value); }")
+	}
+	if !f.Stateless || f.settles() {
+		if f.Stateless {
+			w.line("\n    // Settings may change here: no call is under way. See marple::tunable.")
+		} else {
+			w.line("\n    // Another implementation may go on from here: see marple::family::quiet.")
+		}
 		w.line("    template <class Sum> void marple_quiet(Sum sum) { marple_family_.quiet(sum); }")
 		if !f.Agree {
 			w.line("    void marple_quiet() { marple_family_.quiet([](long long *, int) {}); }")
@@ -185,6 +206,9 @@ func (w *output) familyTail(p *port, recorded []*call) {
 			w.line("            return true;")
 		}
 		w.line("        }\n        return false;\n    }")
+	}
+	if f.manager != nil {
+		w.rules(p, recorded)
 	}
 	w.line("    mutable %smethods<%d> marple_methods_[%d];", p.marple, len(recorded), len(f.Members))
 	w.line("    mutable %s marple_family_;", w.familyType(p, len(recorded)))

@@ -1,7 +1,7 @@
 // Package proxygen writes proxies of C++ port classes: classes of the same interface that forward every call
 // to the component behind them and record it through Marple's hooks.
 //
-// It may use the standard library and a demangler, and runs clang, which knows C++; it holds no state. Whatever
+// It may use knowledge, run and a demangler, and runs clang, which knows C++; it holds no state. Whatever
 // can be asked of the compiler is asked and not guessed: which class a name means, whether a type can be
 // named where the proxy stands, whether an argument is a number.
 //
@@ -58,6 +58,7 @@ func ParseParameter(text string) (Parameter, error) {
 type Result struct {
 	Text    string     `json:"text"`
 	Omitted []Omission `json:"omitted"`
+	Notes   []string   `json:"notes,omitempty"` // of rules: what may not be meant
 }
 
 // Omission is a member, or a whole class, that calls do not go through a proxy for.
@@ -82,7 +83,13 @@ func Generate(ctx context.Context, o Options) (*Result, error) {
 	if err := out.checkNames(); err != nil {
 		return nil, err
 	}
-	return &Result{out.write(), out.omitted}, nil
+	result := &Result{Text: out.write(), Omitted: out.omitted}
+	if o.Family != nil && o.Family.manager != nil {
+		for _, note := range o.Family.manager.Notes {
+			result.Notes = append(result.Notes, note.Error())
+		}
+	}
+	return result, nil
 }
 
 // collect finds out how to write the proxies.

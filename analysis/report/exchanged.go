@@ -12,6 +12,7 @@ import (
 const (
 	mostExchanged = 4
 	mostSpells    = 6
+	mostFirings   = 8
 	leastCompared = 0.1 // of others' calls: what is known of fewer says little
 )
 
@@ -34,6 +35,7 @@ func (w *writer) family(e run.Exchanged) {
 	head := fmt.Sprintf("%s by %s", e.Family, strings.Join(e.Policies, ", then "))
 	if e.Calls == 0 {
 		w.block("Exchanged    ", indent, head+": no records of its calls")
+		w.firings(&e, indent)
 		return
 	}
 	w.block("Exchanged    ", indent, fmt.Sprintf("%s: %s took %s", head, words.Count(e.Calls, "call", "calls"), words.Duration(e.Time)))
@@ -79,6 +81,7 @@ func (w *writer) family(e run.Exchanged) {
 		}
 		w.block(indent, indent+"  ", "most calls: "+strings.Join(parts, ", "))
 	}
+	w.firings(&e, indent)
 	if e.Crowded > 0 {
 		w.block(indent, indent+"  ", fmt.Sprintf("%s not compared: there were too many methods and sizes", words.Count(e.Crowded, "call", "calls")))
 	}
@@ -94,4 +97,97 @@ func instead(i run.Served) string {
 		return fmt.Sprintf(", %s less than they took", words.Duration(-more))
 	}
 	return ", about what they took"
+}
+
+// firings tells what the rules have done, and why; of what was tuned the ends.
+func (w *writer) firings(e *run.Exchanged, indent string) {
+	if len(e.Rules) == 0 {
+		return
+	}
+	var told []run.Firing
+	for _, f := range e.Firings {
+		if f.Tuning != "begins" && f.Tuning != "measured" {
+			told = append(told, f)
+		}
+	}
+	for n, f := range told {
+		if most := w.most(mostFirings); n == most && len(told) > most+1 {
+			w.block(indent, indent+"  ", fmt.Sprintf("… %d more firings, in run.json", len(told)-n))
+			break
+		}
+		w.block(indent, indent+"  ", w.firing(e, f))
+	}
+	var never []string
+	for _, x := range e.Rules {
+		if x.Fired == 0 {
+			never = append(never, x.Name)
+		}
+	}
+	if len(never) > 0 {
+		w.block(indent, indent+"  ", fmt.Sprintf("%s that did nothing: %s", words.Plural(len(never), "rule", "rules"), strings.Join(never, ", ")))
+	}
+	if e.Changes > 0 && e.Made >= e.Changes {
+		w.block(indent, indent+"  ", fmt.Sprintf("the rules have made all %s that they may make: from then on nothing changed", words.Count(uint64(e.Changes), "change", "changes")))
+	}
+	if lost := e.Fired() - min(e.Fired(), e.Recorded); lost > 0 {
+		w.block(indent, indent+"  ", fmt.Sprintf("%s not told: there are no records of %s", words.Count(lost, "firing is", "firings are"), words.Plural(int(lost), "it", "them")))
+	}
+}
+
+func (w *writer) firing(e *run.Exchanged, f run.Firing) string {
+	rule := "rule " + f.Rule
+	for _, x := range e.Rules {
+		if x.Name == f.Rule && x.At != "" {
+			rule += " (" + x.At + ")"
+		}
+	}
+	text := fmt.Sprintf("%s: %s at %s", rule, f.Did, words.Duration(f.At))
+	var why []string
+	measured, evaluations := 0.0, 0.0
+	for _, r := range f.Why {
+		name, serving := strings.CutPrefix(r.Metric, "serving.")
+		switch {
+		case r.Metric == "measured":
+			measured = r.Value
+		case r.Metric == "evaluations":
+			evaluations = r.Value
+		case serving && r.Value == 1:
+			why = append(why, name+" served")
+		case serving:
+			why = append(why, name+" did not serve")
+		case r.Metric == "time_per_call":
+			why = append(why, r.Metric+" was "+words.Duration(r.Value))
+		case r.Metric == "imbalance":
+			why = append(why, r.Metric+" was "+words.Percent(r.Value))
+		default:
+			why = append(why, r.Metric+" was "+words.Real(r.Value))
+		}
+	}
+	switch f.Tuning {
+	case "found":
+		text += fmt.Sprintf(", the best of %s: %s a call", words.Count(uint64(evaluations), "point", "points"), words.Duration(measured))
+	case "stopped":
+		text += fmt.Sprintf(", the best so far when there were no more of %s: %s a call", words.Count(uint64(evaluations), "point", "points"), words.Duration(measured))
+	case "inputs":
+		text += "; it is tuned anew, because the calls' parameters are others"
+	case "times":
+		text += "; it is tuned anew, because its calls take another time"
+	}
+	if len(why) > 0 {
+		text += "; " + strings.Join(why, ", ")
+	}
+	if f.Overruled > 0 {
+		text += fmt.Sprintf("; %s of less priority wanted otherwise", words.Count(uint64(f.Overruled), "rule", "rules"))
+	}
+	if w.r.Ranks > 1 {
+		switch {
+		case f.Holding > 0:
+			text += fmt.Sprintf(", on %d of %d ranks", f.Holding, w.r.Ranks)
+		case f.Ranks > 1:
+			text += fmt.Sprintf("; so on %d ranks", f.Ranks)
+		default:
+			text += fmt.Sprintf("; rank %d", f.Rank)
+		}
+	}
+	return text
 }

@@ -68,6 +68,7 @@ func New(p *profile.Profile, names Namer) *Run {
 	slices.SortFunc(r.Hosts, func(x, y Host) int { return cmp.Compare(x.Name, y.Name) })
 	b.balance(r)
 	r.CallGraph = b.graph()
+	r.fired()
 	r.Team = team(r.CallGraph)
 	r.Counters = b.counters()
 	r.Sampling = b.sampling()

@@ -12,13 +12,60 @@ import (
 // Times are seconds with a core, added up over ranks and threads.
 type Exchanged struct {
 	Family          string   `json:"family"`
-	Policies        []string `json:"policies"` // fixed:NAME, model or trial
+	Policies        []string `json:"policies"` // fixed:NAME, model, trial or rules
 	Calls           uint64   `json:"calls"`    // whose records are kept
 	Time            float64  `json:"time"`     // that they took
 	Implementations []Served `json:"implementations"`
 	Spells          []Spell  `json:"spells"` // which implementation served most calls, one after the other
 	// Crowded is how many calls had methods and sizes of which there is no room for more; they are not compared.
 	Crowded uint64 `json:"crowded,omitempty"`
+	// Rules are those by which it was managed; Firings are what they have done, the first ones of each rank, and Recorded is
+	// how many records there are of all that the rules have fired.
+	Rules    []ManagerRule `json:"rules,omitempty"`
+	Firings  []Firing      `json:"firings,omitempty"`
+	Recorded uint64        `json:"firings_recorded,omitempty"`
+	// Changes is how many they may make at most on a rank, and Made how many the rank with most has recorded.
+	Changes int `json:"changes,omitempty"`
+	Made    int `json:"changes_made,omitempty"`
+}
+
+// Fired is how often its rules have fired, on all ranks together, whether there are records of it or not.
+func (e *Exchanged) Fired() (n uint64) {
+	for _, x := range e.Rules {
+		n += x.Fired
+	}
+	return n
+}
+
+// ManagerRule is a rule by which a proxy has chosen implementations and their settings.
+type ManagerRule struct {
+	Name  string `json:"name"`
+	When  string `json:"when"`  // its condition and its end
+	Then  string `json:"then"`  // what it does
+	At    string `json:"at"`    // file:line
+	Fired uint64 `json:"fired"` // on all ranks together
+}
+
+// Firing is something that a rule has changed.
+type Firing struct {
+	At     float64  `json:"at"` // seconds after MPI_Init, on the first rank
+	Rank   int      `json:"rank"`
+	Ranks  int      `json:"ranks"` // on which it fired so
+	Rule   string   `json:"rule"`
+	Did    string   `json:"did"`
+	Tuning string   `json:"tuning,omitempty"` // begins, measured, found, stopped (by the number of evaluations), inputs or times (are others, and it begins anew)
+	Why    []Reason `json:"why"`
+	// Change is the how manyeth of the manager's changes it is; Overruled how many rules of less priority were on and wanted
+	// another implementation; Holding on how many ranks the condition held at the last look, where ranks agree.
+	Change    int `json:"change"`
+	Overruled int `json:"overruled,omitempty"`
+	Holding   int `json:"holding,omitempty"`
+}
+
+// Reason is what a metric was that a rule looked at.
+type Reason struct {
+	Metric string  `json:"metric"`
+	Value  float64 `json:"value"`
 }
 
 // Served is what one implementation did of the family's calls, and what these would have taken by it, as far as it has
@@ -44,7 +91,12 @@ type Spell struct {
 // Bounds of what is told of exchanged families.
 const (
 	MaxExchanged = 16               // families, and implementations of each
-	maxPolicies  = MaxExchanged + 2 // each implementation, model and trial
+	maxPolicies  = MaxExchanged + 3 // each implementation, model, trial and rules
+	maxRules     = 64               // of a family
+	// MaxFirings is how many are told of a family; Recorded and Fired count them all.
+	MaxFirings = 1000
+	// RulesComponent is whose invocation a firing is: its method is the rule, and its instance the family.
+	RulesComponent = "rules"
 )
 
 const exchangedPrefix = "exchanged:"
@@ -60,6 +112,13 @@ func exchanged(declared []string) (families []Exchanged, rest []string, problem 
 			Exchanged map[string]struct {
 				Policies        []string `yaml:"policies"`
 				Implementations []string `yaml:"implementations"`
+				Rules           []struct {
+					Rule string `yaml:"rule"`
+					When string `yaml:"when"`
+					Then string `yaml:"then"`
+					At   string `yaml:"at"`
+				} `yaml:"rules"`
+				Changes int `yaml:"changes"`
 			} `yaml:"exchanged"`
 		}
 		if err := bounded.Unmarshal([]byte(text), &file); err != nil {
@@ -97,8 +156,45 @@ func exchanged(declared []string) (families []Exchanged, rest []string, problem 
 				}
 				e.Implementations = append(e.Implementations, Served{Name: i})
 			}
+			e.Changes = max(e.Changes, one.Changes)
+			for _, x := range one.Rules {
+				if slices.ContainsFunc(e.Rules, func(r ManagerRule) bool { return r.Name == x.Rule }) {
+					continue
+				}
+				if len(e.Rules) == maxRules {
+					problem = fmt.Errorf("family %s has more than %d rules", name, maxRules)
+					break
+				}
+				e.Rules = append(e.Rules, ManagerRule{Name: x.Rule, When: x.When, Then: x.Then, At: x.At})
+			}
 		}
+	}
+	for i := range families { // declared one by one, and kept in the order of their texts
+		slices.SortFunc(families[i].Rules, func(a, b ManagerRule) int { return strings.Compare(a.Name, b.Name) })
 	}
 	slices.SortFunc(families, func(a, b Exchanged) int { return strings.Compare(a.Family, b.Family) })
 	return families, rest, problem
+}
+
+// fired counts what rules have done by the call graph, which has it all.
+func (r *Run) fired() {
+	if len(r.Exchanged) == 0 {
+		return
+	}
+	count := func(n *Node, _ int) bool {
+		if n.Component != RulesComponent || n.Calls == nil {
+			return true
+		}
+		for i := range r.Exchanged {
+			for k := range r.Exchanged[i].Rules {
+				if rule := &r.Exchanged[i].Rules[k]; r.Exchanged[i].Family == n.Instance && rule.Name == n.Method {
+					rule.Fired += n.Calls.N
+				}
+			}
+		}
+		return true
+	}
+	for _, n := range r.CallGraph {
+		n.Walk(count)
+	}
 }

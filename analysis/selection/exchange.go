@@ -12,7 +12,7 @@ import (
 )
 
 // Exchange is a family as its implementations are to be exchanged while the program runs, by this policy: fixed:NAME,
-// model or trial. What its qualities' limits leave out must not serve. Errors say file:line:column.
+// model, trial or rules. What its qualities' limits leave out must not serve. Errors say file:line:column.
 func (p *Plan) Exchange(name, policy string) (*proxygen.Family, error) {
 	at := slices.IndexFunc(p.Families, func(f *Family) bool { return f.Name == name })
 	if at < 0 {
@@ -29,8 +29,8 @@ func (p *Plan) Exchange(name, policy string) (*proxygen.Family, error) {
 	out := &proxygen.Family{Name: fam.Name, Policy: policy}
 	fixed, isFixed := strings.CutPrefix(policy, "fixed:")
 	switch {
-	case policy != "model" && policy != "trial" && !isFixed:
-		return nil, fmt.Errorf("policy %q: expected fixed:NAME, model or trial", policy)
+	case policy != "model" && policy != "trial" && policy != "rules" && !isFixed:
+		return nil, fmt.Errorf("policy %q: expected fixed:NAME, model, trial or rules", policy)
 	case isFixed && !slices.ContainsFunc(fam.Implementations, func(i *Implementation) bool { return i.Name == fixed }):
 		return nil, p.file.fail(fam.at, "family %s: policy %q: no implementation %s", name, policy, fixed)
 	}
@@ -84,6 +84,17 @@ func (p *Plan) Exchange(name, policy string) (*proxygen.Family, error) {
 		return nil, p.file.fail(fam.at, "family %s: no implementation is within the limits of the qualities", name)
 	}
 	return out, nil
+}
+
+// Implementations are those of all families.
+func (p *Plan) Implementations() map[string][]string {
+	list := map[string][]string{}
+	for _, f := range p.Families {
+		for _, i := range f.Implementations {
+			list[f.Name] = append(list[f.Name], i.Name)
+		}
+	}
+	return list
 }
 
 // declaredLength is how long a text the proxy makes of a family, with any policy: see marple::family::policy.

@@ -15,8 +15,10 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
+	"marple/analysis/files"
 	"marple/analysis/proxygen"
 	"marple/analysis/run"
+	"marple/analysis/selection"
 	bounded "marple/analysis/yaml"
 )
 
@@ -81,6 +83,22 @@ the file leave out never serve. With --stateless each call is served by its own;
 until the application says proxy.marple_quiet(), and state that is marple::migratable moves to the next one. With --agree
 it says proxy.marple_quiet(sum) instead, on all ranks at once, and all take the same one. See marple_optimizer.hpp.
 
+With --rules the policy is rules: those of a component manager choose who serves and set or tune the parameters of components that
+are marple::tunable, those of a composition manager say who provides the port:
+
+    manager: component
+    family: flux
+    thresholds: {large: 1000, small: 800, slow: 50 µs}
+    told: {error: count}
+    rules:
+      - {rule: large, when: n >= large, until: n < small, for: 3, then: {migrate: godunov, set: {order: 2}}}
+      - {rule: poor, when: error > 0.1, priority: 1, then: {select: efm}}
+      - {rule: block, when: serving.efm, then: {tune: {parameters: block, policy: simplex, calls: 8}}}
+
+Conditions are over parameters of calls, time_per_call, calls_since_change, failures, imbalance (with --agree), what the component says
+by proxy.marple_tell(name, value), setting.NAME and serving.NAME. Rules that can be on at once and want different things need
+priorities. See docs/components.md and marple_rules.hpp.
+
 clang reads the header (apt-get install clang).`,
 		Args: func(c *cobra.Command, arguments []string) error {
 			n := c.ArgsLenAtDash()
@@ -103,7 +121,8 @@ clang reads the header (apt-get install clang).`,
 	include := flags.StringArray("include", nil, "header to include before HEADER (may be repeated)")
 	families := flags.String("families", "", "file of families, in YAML, that --family is in")
 	family := flags.String("family", "", "write the proxy of a family, which exchanges its implementations")
-	policy := flags.String("policy", "trial", "with --family: who serves at first: fixed:NAME, model or trial")
+	policy := flags.String("policy", "trial", "with --family: who serves at first: fixed:NAME, model, trial or rules")
+	rules := flags.String("rules", "", "with --family: file of rules, in YAML, by which it is managed; the policy is rules then, unless --policy says otherwise")
 	stateless := flags.Bool("stateless", false, "with --family: implementations have no state, and each call is served by its own")
 	agree := flags.Bool("agree", false, "with --family: ranks take the same implementation")
 	config := flags.String("config", "", "YAML file with the same settings")
@@ -139,6 +158,11 @@ clang reads the header (apt-get install clang).`,
 			if *stateless && *agree {
 				return usage("--agree: expected no --stateless with it: ranks agree at quiet points, not on each call")
 			}
+			if *rules != "" && !c.Flags().Changed("policy") {
+				*policy = "rules"
+			} else if *rules == "" && *policy == "rules" {
+				return usage("--policy rules: which? expected --rules FILE with it")
+			}
 			plan, err := readPlan(*families, nil)
 			if err != nil {
 				return err
@@ -147,8 +171,15 @@ clang reads the header (apt-get install clang).`,
 				return usageError{Cause: err}
 			}
 			o.Family.Stateless, o.Family.Agree = *stateless, *agree
+			if *rules != "" {
+				data, err := files.Read(*rules, maxConfig)
+				if err != nil {
+					return usage("--rules: %v", err)
+				}
+				o.Family.Rules = &proxygen.Rules{File: *rules, Data: data, Families: plan.Implementations(), Longest: selection.MaxDeclaration}
+			}
 		} else {
-			for _, name := range []string{"families", "policy", "stateless", "agree"} {
+			for _, name := range []string{"families", "policy", "rules", "stateless", "agree"} {
 				if c.Flags().Changed(name) {
 					return usage("--%s: expected --family with it", name)
 				}
@@ -182,6 +213,9 @@ clang reads the header (apt-get install clang).`,
 		}
 		for _, omission := range result.Omitted {
 			fmt.Fprintf(c.ErrOrStderr(), "marple: %s: %s\n", omission.Member, omission.Reason)
+		}
+		for _, note := range result.Notes {
+			fmt.Fprintf(c.ErrOrStderr(), "marple: %s\n", note)
 		}
 		text := result.Text
 		if *as == "json" {

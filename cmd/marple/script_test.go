@@ -177,6 +177,16 @@ func TestHelpOfSelect(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// The file of rules in the help of proxygen is one that can be read.
+func TestHelpOfProxygen(t *testing.T) {
+	_, text, found := strings.Cut(proxygenCommand().Long, "\n    manager: component")
+	require.True(t, found)
+	text, _, _ = strings.Cut("    manager: component"+text, "\n\n")
+	_, err := knowledge.ReadManager("help", []byte(strings.ReplaceAll(text, "\n    ", "\n")[4:]),
+		knowledge.Managed{Family: "flux", Implementations: []string{"efm", "godunov"}, Parameters: []string{"n"}})
+	require.NoError(t, err)
+}
+
 // A run.json of any content is read or refused, never believed.
 func FuzzReadRun(f *testing.F) {
 	directory := f.TempDir()

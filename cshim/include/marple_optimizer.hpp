@@ -6,6 +6,7 @@
  *     model       the one whose model predicts the least time of the call; what is not above 0 is no prediction
  *     trial       the one that has taken least time so far; others are tried again now and then, and one that has thrown
  *                 only when times have changed or all have thrown
+ *     rules       the one that rules choose, with settings: see marple_rules.hpp
  *
  * Where implementations have state, one of them serves until a quiet point (see family::quiet); without state, each
  * call is served by its own. Nothing is allocated in a call, and no thread waits for another one.
@@ -13,7 +14,7 @@
 #ifndef MARPLE_OPTIMIZER_HPP
 #define MARPLE_OPTIMIZER_HPP
 
-#include "marple.hpp"
+#include "marple_rules.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -257,15 +258,15 @@ public:
 
     /* What an implementation must not serve for is in `barred`, or NULL. All texts must outlive the family. */
     family(const char *name, const char *const (&names)[N], const char *const (&barred)[N], const target<Port> (&targets)[N],
-           predictor predict, bool stateless, const std::string &policy)
-        : family(name, names, barred, targets, predict, stateless, policy, std::make_index_sequence<N>())
+           predictor predict, bool stateless, const std::string &policy, const rules *managed = nullptr)
+        : family(name, names, barred, targets, predict, stateless, policy, managed, std::make_index_sequence<N>())
     {
     }
     family(const family &) = delete;
     family &operator=(const family &) = delete;
 
     /*
-     * Takes another policy: fixed:NAME, model or trial. No call may be under way, on any thread. Where implementations
+     * Takes another policy: fixed:NAME, model, trial or rules. No call may be under way, on any thread. Where implementations
      * have state it counts from the next quiet point on, and must be the same on all ranks that agree. Throws
      * std::invalid_argument.
      */
@@ -273,6 +274,12 @@ public:
     {
         if (text == "trial") {
             kind_ = trial;
+        } else if (text == "rules" && manager_) {
+            kind_ = ruled;
+            manager_->reset();
+            checked_ = false; /* whether state can move, for rules that say so */
+        } else if (text == "rules") {
+            throw std::invalid_argument(std::string("family ") + name_ + ": policy rules: the proxy was written without rules; write it with --rules FILE");
         } else if (text == "model" && predict_) {
             kind_ = model;
         } else if (text == "model") {
@@ -282,7 +289,7 @@ public:
             while (i < N && text != std::string("fixed:") + names_[i])
                 i++;
             if (i == N)
-                throw std::invalid_argument(std::string("family ") + name_ + ": policy " + text + ": expected model, trial" + fixed_names());
+                throw std::invalid_argument(std::string("family ") + name_ + ": policy " + text + ": expected model, trial" + (manager_ ? ", rules" : "") + fixed_names());
             if (barred_[i])
                 throw std::invalid_argument(std::string("family ") + name_ + ": policy " + text + ": " + barred_[i]);
             fixed_ = i;
@@ -311,6 +318,8 @@ public:
      */
     template <class Sum> void quiet(Sum sum)
     {
+        if (kind_ == ruled)
+            return managed(sum);
         if (stateless_)
             return;
         std::size_t next = fixed_;
@@ -337,6 +346,13 @@ public:
         move_to(next);
     }
 
+    /* What the component says of its results from now on, for rules that look at it. */
+    void tell(const char *name, double value) noexcept
+    {
+        if (manager_)
+            manager_->tell(name, value);
+    }
+
     /* One call: who serves it, from here to the end of the scope. */
     class service {
     public:
@@ -352,8 +368,15 @@ public:
                 which_ = f.predicted(which_, method, parameters);
                 return;
             }
+            if (kind == ruled) {
+                if (!f.manager_->due())
+                    return;
+                f.look(which_, method, parameters);
+                if (!f.manager_->timed())
+                    return;
+            }
             timed_ = true;
-            if (f.stateless_) {
+            if (kind == trial && f.stateless_) {
                 bandit_ = &f.sized_[method].of(parameters, count);
                 which_ = bandit_->next();
             }
@@ -380,13 +403,13 @@ public:
     };
 
 private:
-    enum { fixed, model, trial };
+    enum { fixed, model, trial, ruled };
 
     template <std::size_t... I>
     family(const char *name, const char *const (&names)[N], const char *const (&barred)[N], const target<Port> (&targets)[N],
-           predictor predict, bool stateless, const std::string &text, std::index_sequence<I...>)
+           predictor predict, bool stateless, const std::string &text, const rules *managed, std::index_sequence<I...>)
         : name_(name), names_(names), barred_(barred), targets_{targets[I]...}, predict_(predict), stateless_(stateless),
-          sized_(stateless ? new bandits<N>[M] : nullptr)
+          sized_(stateless ? new bandits<N>[M] : nullptr), manager_(managed ? new manager(name, *managed, N, names) : nullptr)
     {
         const bool allowed[N] = {!barred[I]...};
         interval_.allow(allowed);
@@ -415,6 +438,8 @@ private:
         else if (marple_read_totals(&totals)) {
             declared_ = true;
             marple_families(declaration_.c_str());
+            for (std::size_t r = 0; kind_ == ruled && r < manager_->table().count; r++)
+                marple_families(manager_->table().list[r].declaration);
         }
     }
 
@@ -435,7 +460,10 @@ private:
     {
         std::uint64_t end;
         const bool comparable = now(end) == s.by_marple_ && end >= s.begin_, thrown = std::uncaught_exceptions() > s.thrown_;
-        if (thrown) {
+        if (kind_ == ruled) {
+            if (thrown || comparable)
+                manager_->took(s.which_, static_cast<double>(end - s.begin_), thrown);
+        } else if (thrown) {
             if (stateless_)
                 s.bandit_->fail(s.which_);
             else
@@ -487,6 +515,26 @@ private:
         return which;
     }
 
+    /* A call that the rules look at. */
+    void look(std::size_t &which, std::size_t method, const double *parameters) noexcept
+    {
+        if (!stateless_)
+            return manager_->note(method, parameters);
+        const std::size_t next = manager_->look(method, parameters, which);
+        if (next != which)
+            current_.store(which = next, std::memory_order_relaxed);
+    }
+
+    template <class Sum> void managed(Sum sum)
+    {
+        const std::size_t from = current_, next = stateless_ ? from : manager_->decide(from, sum);
+        if (!stateless_)
+            move_to(next);
+        if (next != from)
+            manager_->moved(from, next);
+        manager_->settle(next, !stateless_, [this](std::size_t i) { return dynamic_cast<tunable *>(&targets_[i]()); });
+    }
+
     void move_to(std::size_t next)
     {
         if (!checked_) {
@@ -495,6 +543,9 @@ private:
                 with_state += dynamic_cast<migratable *>(&targets_[i]()) != nullptr;
             if (with_state != 0 && with_state != N)
                 throw std::logic_error(std::string("family ") + name_ + ": some of its implementations are marple::migratable and others are not");
+            for (std::size_t r = 0; manager_ && with_state == 0 && r < manager_->table().count; r++)
+                if (kind_ == ruled && manager_->table().list[r].migrate)
+                    throw std::logic_error(std::string("family ") + name_ + ": rule " + manager_->table().list[r].name + " migrates, and no implementation is marple::migratable");
             checked_ = true;
         }
         if (next == current_)
@@ -511,6 +562,7 @@ private:
     const predictor predict_;
     const bool stateless_;
     const std::unique_ptr<bandits<N>[]> sized_; /* by method */
+    const std::unique_ptr<manager> manager_;    /* if there are rules */
     std::string declaration_;
     std::atomic<bool> declared_{false};
     std::atomic<int> kind_{fixed};

@@ -17,8 +17,9 @@ import (
 func (b bench) proxies() {
 	programs := filepath.Join("test", "bench", "programs")
 	for name, flags := range map[string][]string{
-		"port_proxy.hpp":  nil,
-		"port_family.hpp": {"--families", filepath.Join(programs, "port.yaml"), "--family", "port", "--policy", "model", "--stateless"},
+		"port_proxy.hpp": nil,
+		"port_family.hpp": {"--families", filepath.Join(programs, "port.yaml"), "--family", "port", "--policy", "model",
+			"--rules", filepath.Join(programs, "rules.yaml"), "--stateless"},
 	} {
 		line := append([]string{"proxygen", filepath.Join(programs, "port.hpp"), "--port", "bench::Port", "-o", filepath.Join(b.work, name)}, flags...)
 		if text, err := exec.Command(filepath.Join(b.build, "marple"), line...).CombinedOutput(); err != nil {
@@ -43,6 +44,7 @@ func (b bench) proxies() {
 		{"family, no Marple", "fixed:first", nil},
 		{"... by model", "model", nil},
 		{"... by trial", "trial", nil},
+		{"... by rules", "rules", nil},
 		{"family, records", "fixed:first", []string{marple, "MARPLE_OUT=" + out}},
 		{"... by trial, records", "trial", []string{marple, "MARPLE_OUT=" + out}},
 	}

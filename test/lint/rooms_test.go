@@ -15,7 +15,7 @@ import (
 )
 
 // Stages of analysis, each of which may use those before it.
-var stages = []string{"stat", "setting", "words", "files", "machine", "yaml", "proxygen", "formula", "plot", "pattern", "inference", "structure", "record", "mpi", "callgraph", "waitstate", "profile", "symbol", "names", "knowledge", "run", "whatif", "tauprofile", "series",
+var stages = []string{"stat", "setting", "words", "files", "machine", "yaml", "formula", "plot", "pattern", "inference", "structure", "record", "mpi", "callgraph", "waitstate", "profile", "symbol", "names", "knowledge", "run", "proxygen", "whatif", "tauprofile", "series",
 	"invocation/left", "invocation", "summary", "model", "diagnosis", "compare", "report", "selection/graph", "selection/prune", "selection/optimum", "selection", "assemble", "trace", "otf2", "pipeline", "export", "page", "store", ""}
 
 // Libraries that a room may use beside Go's own.

@@ -184,7 +184,7 @@ func split(flags string) []string {
 // Proxies of families: who serves, on a clock that only the components move.
 func TestFamilies(t *testing.T) {
 	need(t, "clang++", "g++")
-	for name, family := range map[string]string{"stateful": "solver", "stateless": "solver", "volatile": "shaky"} {
+	for name, family := range map[string]string{"stateful": "solver", "stateless": "solver", "managed": "solver", "ruled": "solver", "volatile": "shaky"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			directory, program := t.TempDir(), filepath.Join("families", name+".cpp")

@@ -1,6 +1,7 @@
 /*
- * Two components in the place of a Riemann solver, which have both of them behind themselves: one is a family's proxy,
- * whose policy changes with each `every` calls if that is not 0; the other one does the same by hand.
+ * Components in the place of a Riemann solver, which have both of them behind themselves. Of two, one is a family's proxy,
+ * whose policy changes with each `every` calls if that is not 0, and the other one does the same by hand; of two more, one
+ * is such a proxy which the rules of a composition (rules.yaml) connect, and the other one does what they say by hand.
  */
 #include "part.hpp"
 
@@ -46,18 +47,30 @@ public:
     void compute(Mode mode, Faces &faces) override { solver(turn())->compute(mode, faces); }
 };
 
-class ByFamily : public Switching {
+class BySize : public Switching {
+public:
+    void compute(Mode mode, Faces &faces) override { solver(faces.left.size() >= 1000)->compute(mode, faces); }
+};
+
+class ByRules : public Switching {
+public:
+    void compute(Mode mode, Faces &faces) override { static_cast<RiemannPort &>(family_).compute(mode, faces); }
+
+protected:
+    template <int which> static RiemannPort *find(void *self) { return static_cast<ByRules *>(self)->solver(which); }
+    RiemannPortFamily family_{{{find<0>, this}, {find<1>, this}}};
+};
+
+class ByFamily : public ByRules {
 public:
     void compute(Mode mode, Faces &faces) override
     {
         if (int now = turn(); now != last_)
             family_.marple_policy(std::string("fixed:") + names[last_ = now]);
-        static_cast<RiemannPort &>(family_).compute(mode, faces);
+        ByRules::compute(mode, faces);
     }
 
 private:
-    template <int which> static RiemannPort *find(void *self) { return static_cast<ByFamily *>(self)->solver(which); }
-    RiemannPortFamily family_{{{find<0>, this}, {find<1>, this}}};
     int last_ = -1;
 };
 
@@ -67,4 +80,6 @@ private:
 extern "C" {
 classic::gov::cca::Component *create_ByHand() { return new shock::ByHand; }
 classic::gov::cca::Component *create_ByFamily() { return new shock::ByFamily; }
+classic::gov::cca::Component *create_BySize() { return new shock::BySize; }
+classic::gov::cca::Component *create_ByRules() { return new shock::ByRules; }
 }

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,13 +16,32 @@ inline std::uint64_t now; // nanoseconds
 inline int open;
 inline std::vector<std::string> served, declared;
 
+// What rules have done, and why.
+struct firing {
+    std::string rule;
+    std::map<std::string, double> values;
+};
+inline std::vector<firing> fired;
+inline bool firing_now;
+inline thread_local bool muted; // nothing of this thread is recorded
+
 inline std::uint64_t begin(marple_method *m, const char *)
 {
+    if (muted)
+        return 0;
+    if ((firing_now = std::string(m->component) == "rules"))
+        fired.push_back({m->method, {}});
     if (served.size() < 1000)
         served.push_back(std::string(m->component) + "." + m->method + "[" + m->instance + "]");
     return static_cast<std::uint64_t>(++open);
 }
-inline void end(std::uint64_t, const marple_value *, std::uint32_t) { open--; }
+inline void end(std::uint64_t, const marple_value *values, std::uint32_t count)
+{
+    open--;
+    for (std::uint32_t i = 0; firing_now && i < count; i++)
+        fired.back().values[values[i].name] = values[i].kind == MARPLE_INTEGER ? static_cast<double>(values[i].as.integer) : values[i].as.real;
+    firing_now = false;
+}
 inline void families(const char *text) { declared.emplace_back(text); }
 inline int totals(marple_totals *t)
 {
