@@ -229,7 +229,7 @@ func (s *Study) Measured(point int) (any, all bool) {
 		list := s.Tried(f, point)
 		any = any && list[0].Why == ""
 		for _, t := range list {
-			all = all && (t.Runs == s.Repeats || t.Why != "" && !strings.HasPrefix(t.Why, "not run: the time"))
+			all = all && (t.Runs >= s.Repeats || t.Why != "" && !strings.HasPrefix(t.Why, "not run: the time"))
 		}
 	}
 	return any, all && any
@@ -369,8 +369,15 @@ type Between struct {
 	Parameter string             `json:"parameter"`
 	Others    map[string]float64 `json:"others,omitempty"` // values of the other parameters
 	Parts     []Part             `json:"parts"`
-	Error     float64            `json:"cv_error"` // percent, of the worst of the models that are best somewhere
+	Error     float64            `json:"cv_error"` // percent, of the worst of the family's models there
+	// Otherwise are measured values of the parameter at which another solver took least than the models say.
+	Otherwise []float64 `json:"otherwise,omitempty"`
+	// Why is there where models are too uncertain to say it.
+	Why string `json:"why,omitempty"`
 }
+
+// mostError is the error in cross-validation, in percent, up to which models are believed between points.
+const mostError = 25
 
 // Between follows the models over the parameter that has most values, for each combination of the others' values that was
 // measured.
@@ -433,9 +440,22 @@ func (s *Study) Between(models []*model.Model) ([]Between, error) {
 					b.Others[n] = others.Values[i]
 				}
 			}
+			for _, c := range curves {
+				if b.Error = max(b.Error, c.model.CVError); c.model.CVError > mostError {
+					b.Why = fmt.Sprintf("the model of %s misses points that are left out by %.2g %%", c.name, c.model.CVError)
+				}
+			}
+			if b.Why != "" {
+				list = append(list, b)
+				continue
+			}
 			for _, part := range parts(from, to, best) {
 				b.Parts = append(b.Parts, Part{part.from, part.to, curves[part.best].name})
-				b.Error = max(b.Error, curves[part.best].model.CVError)
+			}
+			for k, p := range s.Points {
+				if any, _ := s.Measured(k); any && same(p, others, along) && s.Best(k)[f.Component()] != curves[best(p.Values[along])].name {
+					b.Otherwise = append(b.Otherwise, p.Values[along])
+				}
 			}
 			list = append(list, b)
 		}

@@ -131,10 +131,19 @@ func whereBest(b *text, between []Between) {
 		}
 		slices.Sort(others)
 		title := strings.Join(append([]string{w.Family}, others...), ", ")
+		const column = 24
+		if w.Why != "" {
+			b.block(column+3, "  "+words.Fit(title, column), "not known: "+w.Why)
+			continue
+		}
 		for _, p := range w.Parts {
-			b.line("  %-30s %s %.4g to %.4g: %s", words.Fit(title, 30), w.Parameter, p.From, p.To, p.Best)
+			b.line("  %-24s %s %.4g to %.4g: %s", words.Fit(title, column), w.Parameter, p.From, p.To, p.Best)
 			title = ""
 		}
-		b.line("  %-30s (models miss points left out by %.2g %% or less)", "", w.Error)
+		about := fmt.Sprintf("models miss points that are left out by up to %.2g %%", w.Error)
+		for i, x := range w.Otherwise {
+			about += map[bool]string{true: "; the runs say otherwise at " + w.Parameter + " ", false: ", "}[i == 0] + fmt.Sprintf("%.6g", x)
+		}
+		b.block(column+3, "", about)
 	}
 }
