@@ -52,8 +52,27 @@ is up, and what was not measured is not chosen. After an interruption the same c
 It leaves in the directory of -o: assembly.rc (the script with the chosen classes), models.json, report.txt, report.html, and
 the runs.
 
---format json prints the object of marple select, with trials[] (name, taken, state, why) and verified (first, chosen:
-seconds per rank that the runs of both took).`
+SOLVERS OF PETSc'S. With --petsc there is no script: the families are the solvers of a program, each a Krylov method (-ksp_type)
+with a preconditioner (-pc_type), and the program stays as it is.
+
+    marple assemble --petsc 'gmres,cg,bcgs × jacobi,ilu,asm' -- mpirun -n 4 ./app
+    marple assemble --petsc 'flow_: gmres,bcgs x ilu,asm -pc_asm_overlap 2' --petsc 'heat_: cg × icc,gamg' \
+                    --vary n=100,200,400 --vary ranks=1,2,4 -- mpirun -n {ranks} ./app -n {n}
+
+Solvers are told apart by the prefix of their options (KSPSetOptionsPrefix). A type may have options behind it, without the
+prefix. They get to the program through PETSC_OPTIONS, behind what is in there; or in the place of the word {} of the command.
+On several ranks ilu and icc are those of each rank's block. Chosen is what has taken the least time with a core, the mean over
+ranks, in KSPSolve, setting up included. A solver that does not converge (KSPGetConvergedReason), or fails as above, is left out.
+--vary runs all with each value of a parameter; the choice is for the last point, and where the values are enough for models
+(five of one parameter, three of each of several) they say which is best between them; beyond them nothing is known.
+--repeat runs each several times, which tells a difference from chance; a later command with more repeats adds to what is there.
+
+It leaves petsc.options (for -options_file), families.yaml and models.json (for marple select), report.txt, report.html, and the
+runs.
+
+--format json prints the object of marple select, with trials[] (name, taken, state, why, began, elapsed_ns; with --petsc point
+and repeat) and verified (first, chosen: seconds per rank that the runs of both took); with --petsc also tried[] (what each
+solver took at each point), at (the point that is chosen for), between[] (by models) and options_file.`
 
 // assembling is what one marple assemble does.
 type assembling struct {

@@ -530,6 +530,6 @@ func (s *solving) text(a *run.Selection, reference int) string {
 			failed++
 		}
 	}
-	tail += fmt.Sprintf("Runs         %s, of which %d failed; %s tells when and how long\n", words.Count(uint64(len(s.state.Trials)), "run", "runs"), failed, s.path("report.txt"))
+	tail += fmt.Sprintf("Runs         %d, of which %d failed; %s has their times\n", len(s.state.Trials), failed, s.path("report.txt"))
 	return text + tail
 }
