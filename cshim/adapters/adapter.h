@@ -9,7 +9,6 @@
 #ifndef MRL_ADAPTER_H
 #define MRL_ADAPTER_H
 
-#include "../include/marple.h"
 #include "../path.h"
 
 #define MRL_ENTRY __attribute__((visibility("default")))

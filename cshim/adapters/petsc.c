@@ -8,6 +8,7 @@
  * where that is empty, with the number of rows, iterations and the reason for which it ended. It has in it what belongs to the solver's cost and is
  * not in PETSc's event of the same name: setting up the solver and its preconditioner. Solves within a solve are part of it.
  */
+#include "../include/marple.h"
 #include "adapter.h"
 
 #include <dlfcn.h>
