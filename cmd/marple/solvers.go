@@ -215,14 +215,36 @@ func (s *solving) plan() error {
 	return nil
 }
 
-// known is a trial that has run, of the same solvers at the same point.
+// known is a trial that has run, of the same solvers at the same point, and whose run is still there.
 func (s *solving) known(t *assemble.Trial) *assemble.Trial {
 	for _, o := range s.state.Trials {
-		if o.State != "" && o.Point == t.Point && o.Repeat == t.Repeat && maps.Equal(o.Taken, t.Taken) {
-			return o
+		if o.State == "" || o.Point != t.Point || o.Repeat != t.Repeat || !maps.Equal(o.Taken, t.Taken) {
+			continue
 		}
+		if o.State == assemble.Done && !s.there(o) {
+			s.state.Trials = slices.DeleteFunc(s.state.Trials, func(x *assemble.Trial) bool { return x == o })
+			return nil
+		}
+		return o
 	}
 	return nil
+}
+
+func (s *solving) there(t *assemble.Trial) bool {
+	_, err := os.Stat(s.path("runs", t.Name, run.File))
+	return err == nil
+}
+
+// name is one that no trial has.
+func (s *solving) name() string {
+	most := 0
+	for _, t := range s.state.Trials {
+		var n int
+		if _, err := fmt.Sscan(t.Name, &n); err == nil {
+			most = max(most, n)
+		}
+	}
+	return fmt.Sprint(most + 1)
 }
 
 // what a trial is, for people.
@@ -282,7 +304,7 @@ func (s *solving) try(ctx context.Context, t *assemble.Trial, number int, ranks 
 			return nil, nil
 		}
 		s.say("run %d: %s", number, s.what(t))
-		t.Name, t.Began = fmt.Sprint(len(s.state.Trials)+1), time.Now()
+		t.Name, t.Began = s.name(), time.Now()
 		line, environment := s.command(t.Taken, t.Point, *ranks)
 		if t.Repeat == 0 && len(t.New(s.study.Given())) == 0 {
 			s.first, s.original = 0, "" // another point
@@ -297,7 +319,8 @@ func (s *solving) try(ctx context.Context, t *assemble.Trial, number int, ranks 
 		}
 	}
 	var done *assemble.StudyRun
-	if _, err := os.Stat(s.path("runs", t.Name, run.File)); err == nil && (t.State == assemble.Done || t.Blame != "") {
+	if s.there(t) && (t.State == assemble.Done || t.Blame != "") {
+		var err error
 		if done, err = s.learn(t); err != nil {
 			return nil, err
 		}

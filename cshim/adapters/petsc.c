@@ -208,6 +208,7 @@ static struct {
     int (*prefix)(void *ksp, const char **);
     int (*iterations)(void *ksp, int64_t *);
     int (*reason)(void *ksp, int *);
+    int (*has_matrices)(void *ksp, int *, int *);
     int (*matrices)(void *ksp, void **, void **);
     int (*size)(void *matrix, int64_t *, int64_t *);
     int (*type)(void *ksp, const char **);
@@ -224,8 +225,8 @@ static bool can_ask(void)
         void *at;
         const char *name;
     } list[] = {{&petsc.prefix, "KSPGetOptionsPrefix"}, {&petsc.iterations, "KSPGetIterationNumber"}, {&petsc.reason, "KSPGetConvergedReason"},
-                {&petsc.matrices, "KSPGetOperators"}, {&petsc.size, "MatGetSize"}, {&petsc.type, "KSPGetType"},
-                {&petsc.preconditioner, "KSPGetPC"}, {&petsc.its_type, "PCGetType"}};
+                {&petsc.has_matrices, "KSPGetOperatorsSet"}, {&petsc.matrices, "KSPGetOperators"}, {&petsc.size, "MatGetSize"},
+                {&petsc.type, "KSPGetType"}, {&petsc.preconditioner, "KSPGetPC"}, {&petsc.its_type, "PCGetType"}};
     int all = 1;
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         if (!(*(void **)list[i].at = mrl_adapter_next(list[i].name)))
@@ -262,10 +263,12 @@ static void solved(struct solver *s, uint64_t token, void *ksp, int result)
 {
     struct marple_value values[3] = {{.name = "rows"}, {.name = "iterations", .kind = MARPLE_QUALITY}, {.name = "reason", .kind = MARPLE_QUALITY}};
     int64_t iterations = 0, rows = 0, columns = 0;
-    int reason = 0;
+    int reason = 0, has = 0, also = 0; /* PETSc makes matrices where there are none and it is asked for them */
     void *matrix = NULL, *second = NULL;
-    bool known = !result && petsc.iterations(ksp, &iterations) == 0 && petsc.reason(ksp, &reason) == 0 && petsc.matrices(ksp, &matrix, &second) == 0 &&
-                 matrix && petsc.size(matrix, &rows, &columns) == 0;
+    bool known = !result && petsc.iterations(ksp, &iterations) == 0 && petsc.reason(ksp, &reason) == 0;
+    if (known && petsc.has_matrices(ksp, &has, &also) == 0 && has && also && petsc.matrices(ksp, &matrix, &second) == 0 && matrix &&
+        petsc.size(matrix, &rows, &columns) != 0)
+        rows = 0;
     values[0].as.integer = rows;
     values[1].as.real = (double)iterations;
     values[2].as.real = reason;
