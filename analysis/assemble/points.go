@@ -30,7 +30,7 @@ func ParseVary(text string) (Vary, error) {
 	name, list, ok := strings.Cut(text, "=")
 	v := Vary{Name: strings.TrimSpace(name)}
 	if !ok || v.Name == "" || strings.ContainsAny(v.Name, "{}, ") {
-		return v, fmt.Errorf("%q: expected name=value,value,...", text)
+		return v, fmt.Errorf("%q: expected name=value,value", text)
 	}
 	for one := range strings.SplitSeq(list, ",") {
 		one = strings.TrimSpace(one)
