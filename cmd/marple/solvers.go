@@ -538,7 +538,7 @@ func (s *solving) text(a *run.Selection, reference int) string {
 	case v != nil:
 		tail = fmt.Sprintf("Verified     the run with them took %s, the one as it is %s\n", words.Duration(v.Chosen), words.Duration(v.First))
 		if v.Chosen > v.First {
-			tail += "             It took longer: the difference between the solvers is less than chance.\n"
+			tail += "             It took longer here: the choice, or this run, is chance.\n"
 		}
 	case maps.Equal(s.study.Best(reference), s.study.Given()):
 		tail = "Verified     they are the program's own\n"
