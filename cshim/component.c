@@ -98,6 +98,11 @@ uint64_t mrl_invocation_begin(struct marple_method *m, const char *context)
     return begin(m, context, MRL_CALLER);
 }
 
+uint64_t mrl_invocation_begin_in(struct marple_method *m, struct mrl_caller caller)
+{
+    return begin(m, NULL, caller);
+}
+
 /* What lies behind its end, too. */
 static inline __attribute__((no_sanitize_address)) uint64_t first_bytes(const char *name)
 {

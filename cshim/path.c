@@ -20,7 +20,7 @@ struct mrl_frame {
     uintptr_t top, ra; /* its upper end, where its function returns to; of Python's: its address, and 0 */
 };
 
-enum { UNSEEN, ORDINARY, SYSTEM, LAYER, INTERPRETER };
+enum { UNSEEN, ORDINARY, SYSTEM, LAYER, INTERPRETER, OURS };
 static _Atomic uint8_t kinds[MRL_MODULES_MAX];
 
 static uint32_t frame_limit(void)
@@ -53,6 +53,10 @@ static void find_system(void)
         if (module < MRL_MODULES_MAX)
             atomic_store_explicit(&kinds[module], SYSTEM, memory_order_relaxed);
     }
+    uint64_t offset;
+    uint32_t own = mrl_module((uintptr_t)find_system, &offset);
+    if (own < MRL_MODULES_MAX)
+        atomic_store_explicit(&kinds[own], OURS, memory_order_relaxed);
 }
 
 /* The function that runs Python's. */
@@ -324,7 +328,10 @@ static uint32_t frame_node(uint32_t parent, const struct mrl_frame *f, const str
     return mrl_node(&node);
 }
 
-/* The nodes of the frames that a walk has found, below `node`. `beyond` is where the outermost one returns to. */
+/*
+ * The nodes of the frames that a walk has found, below `node`, but for those of adapters that stand between the program and
+ * its library. `beyond` is where the outermost one returns to.
+ */
 static uint32_t chain(struct mrl_thread *t, const struct end *end, uint32_t node, uintptr_t beyond, struct mrl_frame *site)
 {
     struct mrl_paths *p = t->paths;
@@ -349,8 +356,14 @@ static uint32_t chain(struct mrl_thread *t, const struct end *end, uint32_t node
         n = n < limit ? n : limit;
         outside = NULL;
     }
-    for (uint32_t i = n; i-- > 0;)
-        node = frame_node(node, &p->frames[i], i + 1 < n ? &p->frames[i + 1] : outside);
+    for (uint32_t i = n; i-- > 0;) {
+        if (kind_of(p->frames[i].module) == OURS)
+            continue;
+        uint32_t above = i + 1;
+        while (above < n && kind_of(p->frames[above].module) == OURS)
+            above++;
+        node = frame_node(node, &p->frames[i], above < n ? &p->frames[above] : outside);
+    }
     *site = n ? p->frames[0] : outside ? *outside : (struct mrl_frame){0};
     return node;
 }

@@ -241,6 +241,9 @@ _Static_assert(MRL_DEPTH < 256, "a token has 8 bits for the depth");
 const struct mrl_path *mrl_region_path(struct mrl_thread *t, const char *name, struct mrl_caller caller);
 const struct mrl_path *mrl_function_path(struct mrl_thread *t, const void *function, struct mrl_caller caller);
 
+/* mrl_invocation_begin for somebody else than its caller (component.c). */
+uint64_t mrl_invocation_begin_in(struct marple_method *method, struct mrl_caller caller);
+
 /* Opens a node, at a tick, where there is room for it. */
 static inline __attribute__((always_inline)) void
 mrl_open_at(struct mrl_thread *t, uint32_t node, const struct mrl_beginning *beginning, bool function, uint64_t now)

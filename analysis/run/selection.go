@@ -24,6 +24,7 @@ type Selection struct {
 	Ranges   []Range           `json:"ranges"`                       // that the expectation is over
 	Across   []RangePart       `json:"across"`                       // the best assembly by the value of the only range
 	Spread   *Spread           `json:"spread"`                       // null: the models say nothing of deviations and errors
+	Tried    []Tried           `json:"tried,omitempty"`              // solvers that marple assemble has run
 	Method   SearchMethod      `json:"method"`                       // how it was found
 	Duration float64           `json:"duration"`                     // that it took to find
 	Notes    []string          `json:"notes"`                        // what the reader must know
@@ -69,6 +70,29 @@ type NextBest struct {
 type Assembly struct {
 	Time    float64           `json:"time"`
 	Changes map[string]string `json:"changes"`
+}
+
+// Tried is a solver that marple assemble has run, at one point. Numbers are means over ranks and runs.
+type Tried struct {
+	Family         string             `json:"family"`
+	Implementation string             `json:"implementation"`
+	Options        string             `json:"options,omitempty"` // that choose it
+	Types          string             `json:"types,omitempty"`   // what PETSc said that it was
+	At             map[string]float64 `json:"at,omitempty"`      // the point
+	Runs           int                `json:"runs"`              // that it was measured in
+	Time           float64            `json:"time"`
+	Error          float64            `json:"standard_error,omitempty"` // of the time, over several runs
+	Solves         float64            `json:"solves"`
+	Iterations     float64            `json:"iterations"` // of a solve
+	Phases         []TriedPhase       `json:"phases,omitempty"`
+	Why            string             `json:"left_out,omitempty"`
+}
+
+// TriedPhase is the part of it below one row of stages and other regions, from the outermost on; "" is none.
+type TriedPhase struct {
+	Name   string  `json:"name"`
+	Time   float64 `json:"time"`
+	Solves float64 `json:"solves"`
 }
 
 // Value is a quality of an assembly.

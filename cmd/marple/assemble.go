@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -18,7 +17,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/goccy/go-json"
 	"github.com/spf13/cobra"
 
 	"marple/analysis/assemble"
@@ -29,7 +27,6 @@ import (
 	"marple/analysis/selection"
 	"marple/analysis/selection/graph"
 	"marple/analysis/words"
-	"marple/cmd/launch"
 )
 
 const assembleHelp = `Runs the assembly of a script for Ccaffeine, and as many others as it takes to measure every implementation of the
@@ -55,25 +52,40 @@ is up, and what was not measured is not chosen. After an interruption the same c
 It leaves in the directory of -o: assembly.rc (the script with the chosen classes), models.json, report.txt, report.html, and
 the runs.
 
---format json prints the object of marple select, with trials[] (name, taken, state, why) and verified (first, chosen:
-seconds per rank that the runs of both took).`
+SOLVERS OF PETSc'S. With --petsc there is no script: the families are the solvers of a program, each a Krylov method (-ksp_type)
+with a preconditioner (-pc_type), and the program stays as it is.
+
+    marple assemble --petsc 'gmres,cg,bcgs × jacobi,ilu,asm' -- mpirun -n 4 ./app
+    marple assemble --petsc 'flow_: gmres,bcgs x ilu,asm -pc_asm_overlap 2' --petsc 'heat_: cg × icc,gamg' \
+                    --vary n=100,200,400 --vary ranks=1,2,4 -- mpirun -n {ranks} ./app -n {n}
+
+Solvers are told apart by the prefix of their options (KSPSetOptionsPrefix). A type may have options behind it, without the
+prefix. They get to the program through PETSC_OPTIONS, behind what is in there; or in the place of the word {} of the command.
+On several ranks ilu and icc are those of each rank's block. Chosen is what has taken the least time with a core, the mean over
+ranks, in KSPSolve, setting up included. A solver that does not converge (KSPGetConvergedReason), or fails as above, is left out.
+--vary runs all with each value of a parameter; the choice is for the last point, and where the values are enough for models
+(five of one parameter, three of each of several) they say which is best between them; beyond them nothing is known.
+--repeat runs each several times, which tells a difference from chance; a later command with more repeats adds to what is there.
+
+It leaves petsc.options (for -options_file), families.yaml and models.json (for marple select), report.txt, report.html, and the
+runs.
+
+--format json prints the object of marple select, with trials[] (name, taken, state, why, began, elapsed_ns; with --petsc point
+and repeat) and verified (first, chosen: seconds per rank that the runs of both took); with --petsc also tried[] (what each
+solver took at each point), at (the point that is chosen for), between[] (by models) and options_file.`
 
 // assembling is what one marple assemble does.
 type assembling struct {
-	c                   *cobra.Command
-	script, out, cxx    string
-	families, verify    string
+	trying
+	script, cxx         string
+	families            string
 	line                []string
 	proxies             proxygen.Assembly
-	within, longest     time.Duration
-	began               time.Time
 	plan                *selection.Plan
 	parsed              *proxygen.Script
 	given               selection.Taken
 	limits              []string
-	rule                *ruleFlags
 	state               *assembleState
-	first               time.Duration // that the first run took
 	dropped, unmeasured []string
 }
 
@@ -90,16 +102,18 @@ type verified struct {
 }
 
 func assembleCommand() *cobra.Command {
-	c := &cobra.Command{Use: "assemble SCRIPT.rc HEADER... --families FILE -o DIR -- LAUNCHER FRAMEWORK", Long: assembleHelp,
-		Short: "Run assemblies of components, and leave the script of the best one"}
+	c := &cobra.Command{Use: "assemble {SCRIPT.rc HEADER... --families FILE | --petsc SOLVERS} -o DIR -- LAUNCHER PROGRAM", Long: assembleHelp,
+		Short: "Run assemblies of components, or a program with solvers of PETSc's, and leave what chooses the best"}
 	as := format(c, "text", "json")
-	a := &assembling{rule: thresholds(c)}
+	a := &assembling{trying: trying{rule: thresholds(c)}}
 	f := c.Flags()
 	f.StringVar(&a.families, "families", "", "file of families, in YAML")
-	f.StringVarP(&a.out, "output", "o", "", "directory for the script, the models, the page and all runs")
+	f.StringVarP(&a.out, "output", "o", "", "directory for what chooses the best, the models, the page and all runs (with --petsc: "+solversDirectory+")")
 	f.DurationVar(&a.within, "within", 0, "begin no further run after this time, such as 30m (default: no limit)")
 	f.DurationVar(&a.longest, "longest", 0, "most time of one run (default: ten times that of the first, and at least a minute)")
-	f.StringVar(&a.verify, "verify", "", "shell command that reads what an assembly prints, and fails if it is wrong")
+	f.StringVar(&a.verify, "verify", "", "shell command that reads what a run prints, and fails if it is wrong; $MARPLE_FIRST is a file with what the first one has printed")
+	f.BoolVar(&a.dry, "dry-run", false, "say what would be run, and run nothing")
+	petsc := solversFlags(f)
 	f.StringArrayVar(&a.limits, "limit", nil, "a limit, such as accuracy>=0.9, in place of the file's")
 	f.StringVar(&a.cxx, "cxx", "mpicxx", "compiler of the proxies")
 	flags := f.StringArray("flag", nil, "flag to read and compile headers with, such as --flag=-Iinclude (may be repeated)")
@@ -107,6 +121,9 @@ func assembleCommand() *cobra.Command {
 	parameters := f.StringArray("param", nil, "what to record of a method: METHOD:NAME=EXPRESSION (may be repeated)")
 	config := f.String("config", "", "YAML file of marple proxygen with the same settings")
 	c.Args = func(c *cobra.Command, arguments []string) error {
+		if len(petsc.solvers) > 0 {
+			return petsc.arguments(c, arguments)
+		}
 		if dash := c.ArgsLenAtDash(); dash < 2 || len(arguments) == dash {
 			return usage("assemble: expected SCRIPT.rc HEADER... -- LAUNCHER FRAMEWORK")
 		}
@@ -114,13 +131,20 @@ func assembleCommand() *cobra.Command {
 	}
 	c.RunE = func(c *cobra.Command, arguments []string) error {
 		dash := c.ArgsLenAtDash()
+		a.c, a.began = c, time.Now()
+		if len(petsc.solvers) > 0 {
+			return petsc.run(&a.trying, arguments[dash:], *as)
+		}
+		if len(petsc.vary) > 0 || c.Flags().Changed("repeat") {
+			return usage("assemble: --vary and --repeat: expected --petsc with them")
+		}
 		if a.families == "" || a.out == "" {
 			return usage("assemble: --families and -o: expected both")
 		}
 		if err := a.rule.check(); err != nil {
 			return err
 		}
-		a.c, a.script, a.line, a.began = c, arguments[0], arguments[dash:], time.Now()
+		a.script, a.line = arguments[0], arguments[dash:]
 		o := proxygen.Options{Flags: *flags}
 		if *config != "" {
 			if err := readProxyConfig(*config, &o); err != nil {
@@ -146,7 +170,7 @@ func assembleCommand() *cobra.Command {
 		defer stop()
 		silence(c)
 		answer, err := a.run(ctx)
-		if err != nil {
+		if err != nil || answer == nil {
 			return err
 		}
 		if *as == "json" {
@@ -161,16 +185,17 @@ func assembleCommand() *cobra.Command {
 	return c
 }
 
-func (a *assembling) say(format string, arguments ...any) {
-	fmt.Fprintf(a.c.ErrOrStderr(), "marple: "+format+"\n", arguments...)
-}
-
-func (a *assembling) path(name ...string) string {
-	return filepath.Join(append([]string{a.out}, name...)...)
-}
-
 func (a *assembling) run(ctx context.Context) (*selection.Answer, error) {
 	if err := a.prepare(); err != nil {
+		return nil, err
+	}
+	if a.dry {
+		for n, t := range a.state.Trials {
+			fmt.Fprintf(a.c.OutOrStdout(), "run %d of %d: %s\n", n+1, len(a.state.Trials), t.Text(a.given))
+		}
+		return nil, nil
+	}
+	if err := os.MkdirAll(a.path("runs"), 0o777); err != nil {
 		return nil, err
 	}
 	if err := a.interpose(ctx); err != nil {
@@ -212,31 +237,20 @@ func (a *assembling) prepare() (err error) {
 	}
 	digest := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q %v %q", text, families, a.line, a.proxies.Headers, a.proxies.Flags, a.proxies.Parameters, a.verify))
 	a.state = &assembleState{Digest: hex.EncodeToString(digest[:])}
-	data, err := os.ReadFile(a.path("state.json"))
-	if errors.Is(err, os.ErrNotExist) {
-		a.state.Trials = assemble.Trials(a.plan.Families, a.given)
-		return os.MkdirAll(a.path("runs"), 0o777)
-	}
-	before := &assembleState{}
-	if err == nil {
-		err = json.Unmarshal(data, before)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", a.path("state.json"), err)
-	}
-	if before.Digest != a.state.Digest {
-		return fmt.Errorf("%s belongs to another script, file of families or command; give another -o, or remove it", a.out)
-	}
-	a.state = before
-	return nil
-}
-
-func (a *assembling) save() error {
-	data, err := json.MarshalIndent(a.state, "", " ")
+	before, err := a.before(a.state.Digest, "script, file of families or command")
 	if err != nil {
 		return err
 	}
-	return run.WriteFile(a.path("state.json"), data)
+	if before == nil {
+		var candidates []assemble.Candidates
+		for _, f := range a.plan.Families {
+			candidates = append(candidates, assemble.Candidates{Family: f.Name, Others: slices.DeleteFunc(f.Unmeasured(), func(name string) bool { return name == a.given[f.Name] })})
+		}
+		a.state.Trials = assemble.Trials(candidates, a.given)
+		return nil
+	}
+	a.state = before
+	return nil
 }
 
 // interpose writes the scripts of all trials, and the proxies that measure them, and compiles these.
@@ -341,13 +355,14 @@ func (a *assembling) measure(ctx context.Context) error {
 			if err := a.learn(t); err != nil {
 				return err
 			}
-		case n > 0 && a.within > 0 && time.Since(a.began)+a.first > a.within:
+		case n > 0 && a.late():
 			a.unmeasured = append(a.unmeasured, t.Text(a.given))
 			continue
 		default:
 			a.say("run %d of %d: %s", n+1, len(a.state.Trials), t.Text(a.given))
 			began := time.Now()
-			err := a.execute(ctx, t.Name, a.path("proxies", t.Name+".rc"))
+			t.Began = began
+			err := a.execute(ctx, t.Name, a.with(a.path("proxies", t.Name+".rc")), nil)
 			if err == nil {
 				err = a.learn(t)
 			}
@@ -364,15 +379,25 @@ func (a *assembling) measure(ctx context.Context) error {
 				a.say("%s: %v", t.Text(a.given), err)
 				a.state.Trials = append(a.state.Trials, apart...)
 			}
-			if err := a.save(); err != nil {
+			if err := a.save(a.state); err != nil {
 				return err
 			}
 		}
 		if n == 0 {
-			a.first = time.Duration(t.Ns)
+			a.first, a.original = time.Duration(t.Ns), a.path("runs", t.Name+".out")
 		}
 	}
 	return nil
+}
+
+// with is the command that runs a script.
+func (a *assembling) with(script string) []string {
+	line := slices.Clone(a.line)
+	if at := slices.Index(line, "{}"); at >= 0 {
+		line[at] = script
+		return line
+	}
+	return append(line, "--ccafe-rc", script)
 }
 
 // learn models what has run.
@@ -382,109 +407,6 @@ func (a *assembling) learn(t *assemble.Trial) error {
 		return err
 	}
 	return a.plan.FitTaken(t.Taken, invocations)
-}
-
-// most is for how long a run may go on.
-func (a *assembling) most() time.Duration {
-	switch {
-	case a.longest > 0:
-		return a.longest
-	case a.first > 0:
-		return max(10*a.first, time.Minute)
-	}
-	return 0
-}
-
-// execute runs a script under Marple, with the run in runs/NAME and what it prints beside it.
-func (a *assembling) execute(ctx context.Context, name, script string) error {
-	directory := a.path("runs", name)
-	if err := os.RemoveAll(directory); err != nil {
-		return err
-	}
-	if most := a.most(); most > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, most)
-		defer cancel()
-	}
-	line := slices.Clone(a.line)
-	if at := slices.Index(line, "{}"); at >= 0 {
-		line[at] = script
-	} else {
-		line = append(line, "--ccafe-rc", script)
-	}
-	out, err := os.Create(directory + ".out")
-	if err != nil {
-		return err
-	}
-	defer out.Close()
-	complaints, err := os.Create(directory + ".err")
-	if err != nil {
-		return err
-	}
-	defer complaints.Close()
-	command := exec.CommandContext(ctx, line[0], line[1:]...)
-	command.Stdout, command.Stderr = out, complaints
-	// What it has started goes with it.
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
-	command.WaitDelay = 5 * time.Second
-	library, err := launch.Library()
-	if err != nil {
-		return err
-	}
-	if others := os.Getenv("LD_PRELOAD"); others != "" {
-		library += ":" + others
-	}
-	command.Env = os.Environ()
-	for variable, value := range map[string]string{"LD_PRELOAD": library, "MARPLE_OUT": directory, "MARPLE_REPORT": "none", "MARPLE_SITE": "0"} {
-		command.Env = launch.SetVariable(command.Env, variable, value)
-	}
-	if err := command.Run(); err != nil {
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return fmt.Errorf("it was not done within %v (--longest)", a.most().Round(time.Second))
-		}
-		return fmt.Errorf("%s: %w: %s (%s)", line[0], err, last(complaints.Name()), complaints.Name())
-	}
-	if _, err := pipeline.Open(directory); err != nil {
-		return fmt.Errorf("nothing was measured: %w", err)
-	}
-	if a.verify == "" {
-		return nil
-	}
-	if _, err := out.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	in, err := os.Open(out.Name())
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	verify := exec.CommandContext(ctx, "sh", "-c", a.verify)
-	verify.Stdin = in
-	if text, err := verify.CombinedOutput(); err != nil {
-		return fmt.Errorf("its result is wrong: --verify: %w %s", err, words.Clean(strings.TrimSpace(string(text))))
-	}
-	return nil
-}
-
-// last is the last line of a file that says something, of its last bytes.
-func last(path string) string {
-	const most = 1 << 14
-	file, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer file.Close()
-	if info, err := file.Stat(); err == nil && info.Size() > most {
-		_, _ = file.Seek(-most, io.SeekEnd)
-	}
-	text, _ := io.ReadAll(io.LimitReader(file, most))
-	for _, line := range slices.Backward(strings.Split(string(text), "\n")) {
-		if strings.Trim(line, "-= \t\r") != "" {
-			return words.Clean(strings.TrimSpace(line))
-		}
-	}
-	return ""
 }
 
 // choose selects among what has been measured, and leaves models, script and page.
@@ -572,7 +494,7 @@ func (a *assembling) check(ctx context.Context, answer *selection.Answer) error 
 				}
 			}
 			a.say("%s", map[bool]string{true: "verifying: the chosen assembly", false: "verifying: the assembly as it is"}[to == &v.Chosen])
-			if err := a.execute(ctx, name, path); err != nil {
+			if err := a.execute(ctx, name, a.with(path), nil); err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
 			r, err := pipeline.Open(a.path("runs", name))
@@ -586,11 +508,11 @@ func (a *assembling) check(ctx context.Context, answer *selection.Answer) error 
 			})
 		}
 		a.state.Verified = v
-		if err := a.save(); err != nil {
+		if err := a.save(a.state); err != nil {
 			return err
 		}
 	}
-	return run.WriteFile(a.path("report.txt"), []byte(a.text(answer)))
+	return run.WriteFile(a.path("report.txt"), []byte(a.text(answer)+ran(a.state.Trials, func(t *assemble.Trial) string { return t.Text(a.given) })))
 }
 
 // text is the choice for people.

@@ -133,6 +133,23 @@ void mrl_adapter_end_innermost(const struct mrl_adapter *by, const char *name)
         close_at(t, depth);
 }
 
+uint64_t mrl_adapter_invoke(const struct mrl_adapter *by, struct marple_method *method, struct mrl_caller caller)
+{
+    struct mrl_thread *t = outside(by);
+    if (!t)
+        return 0;
+    bool open = false;
+    for (uint32_t depth = t->depth; depth > 0 && !open; depth--) {
+        const struct mrl_begun *begun = &t->paths->begun[depth - 1];
+        open = begun->by == by && begun->token == mrl_token(t, depth);
+    }
+    t->inside = 0;
+    uint64_t token = open ? 0 : mrl_invocation_begin_in(method, caller);
+    if (token)
+        t->paths->begun[(token & 255) - 1] = (struct mrl_begun){token, by};
+    return token;
+}
+
 void mrl_adapter_value(const struct mrl_adapter *by, const char *name, double value)
 {
     struct mrl_thread *t = name && *name ? outside(by) : NULL;

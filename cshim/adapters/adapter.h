@@ -32,6 +32,12 @@ void mrl_adapter_end_innermost(const struct mrl_adapter *by, const char *name);
 /* It ends, and has counted: three counters that stand behind one another, from mrl_counters_told. */
 void mrl_adapter_end_counted(uint64_t token, uint32_t first, const uint64_t values[3]);
 
+/*
+ * An invocation of a method begins, unless one that this adapter has begun is open in the thread. Its token; 0: it is not
+ * recorded. It ends with mrl_invocation_end, and the values it is remembered with.
+ */
+uint64_t mrl_adapter_invoke(const struct mrl_adapter *by, struct marple_method *method, struct mrl_caller caller);
+
 /* A value was reported under a name, and a name has a value. */
 void mrl_adapter_value(const struct mrl_adapter *by, const char *name, double value);
 void mrl_adapter_metadata(const struct mrl_adapter *by, const char *name, const char *value);

@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <ctime>
 #include <sstream>
+#include <stdexcept>
+#include <unistd.h>
 #include <vector>
 
 using namespace classic::gov::cca;
@@ -80,6 +82,26 @@ public:
     }
 };
 
+/* As B, but for what may go wrong. */
+template <void (*fails)()> class Failing : public Component, public validation::Work {
+public:
+    void setServices(Services *services) override
+    {
+        if (!services)
+            return;
+        services->addProvidesPort(this, "work", "Work");
+        services->registerUsesPort("d", "Work");
+    }
+    void compute(double) override { fails(); }
+};
+
+void throws() { throw std::runtime_error("out of range"); }
+void hangs()
+{
+    for (;;)
+        pause();
+}
+
 class Driver : public Component, public GoPort, public ParameterPort {
 public:
     void setServices(Services *services) override
@@ -133,6 +155,8 @@ Component *create_A1() { return new Sleeper<twice>("A", "c"); }
 Component *create_A2() { return new Sleeper<square>("A", "c"); }
 Component *create_B1() { return new Sleeper<cube>("B", "d"); }
 Component *create_B2() { return new Sleeper<two_squares>("B", "d"); }
+Component *create_B3() { return new Failing<throws>; }
+Component *create_B4() { return new Failing<hangs>; }
 Component *create_C() { return new Sleeper<little>("C", nullptr); }
 Component *create_D() { return new Teller; }
 Component *create_Driver() { return new Driver; }

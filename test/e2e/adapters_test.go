@@ -173,6 +173,24 @@ func TestPETSc(t *testing.T) {
 	assert.Equal(t, bare, harness.Result{Code: end.Code, Stdout: end.Stdout, Stderr: bare.Stderr})
 	assert.Subset(t, tells(t, r, "PETSc", want...), []string{"KSPSolve", "MatAssemblyEnd", "MatMult", "PCApply"})
 
+	// A solve is an invocation; those within it, by which the blocks are solved, are not. No frame of ours is on the way.
+	assert.EqualValues(t, 2, r.Invocations)
+	assert.Equal(t, []run.Metadata{{Name: "KSP", Value: "cg + bjacobi", Ranks: 2, Same: true}}, r.Metadata)
+	inside := 0
+	r.Root().Walk(func(n *run.Node, _ int) bool {
+		assert.NotContains(t, n.Module, "libmarple")
+		if n.Name == "KSP.solve" {
+			n.Walk(func(n *run.Node, _ int) bool {
+				if n.Name == "KSPSolve" && n.Kind == "region" {
+					inside++
+				}
+				return true
+			})
+		}
+		return true
+	})
+	assert.GreaterOrEqual(t, inside, 2, "the event of the solve, and that of the blocks' wherever they are solved")
+
 	// PETSc's own table comes out as ever, and ours as well.
 	r, end = harness.OpenMPI.Measured(t, c, 2, []string{program, "-log_view"})
 	require.Zero(t, end.Code, end.Stderr)

@@ -115,6 +115,72 @@ func TestAssembleFailures(t *testing.T) {
 	require.NoDirExists(t, a.path("none"))
 }
 
+// So are one that throws and one that does not come back.
+func TestAssembleWhatThrowsOrHangs(t *testing.T) {
+	t.Parallel()
+	harness.Mock.Need(t)
+	a := framework(harness.Mock, t)
+	a.library(t, "validation", []string{"A1", "A2", "B1", "B2", "B3", "B4", "C", "D", "Driver"}, cca("validation.cpp"))
+	families := strings.Replace(validationFamilies, "B2: {fit: yes, class: B2}", "B3: {fit: yes, class: B3}, B4: {fit: yes, class: B4}, B2: {fit: yes, class: B2}", 1)
+	// Who hangs does so for as long as it is let; what others take is a thousandth of that.
+	r := a.assembled(t, 1, families, a.text(t, validation("A1", "B1", "2.5,3,3.5,4,4.5,5")), "--longest", "60s")
+	require.Zero(t, r.Code, r.Stderr)
+	require.Regexp(t, `(?m)^A +A1\b`, r.Stdout)
+	require.Regexp(t, `(?m)^B +B2\b`, r.Stdout)
+	text := strings.Join(strings.Fields(r.Stdout), " ")
+	require.Contains(t, text, "B.B3 is left out: ")
+	require.Contains(t, text, "go: out of range (best/runs/other1-B.err)")
+	require.Contains(t, text, "B.B4 is left out: it was not done within 1m0s (--longest)")
+	report, err := os.ReadFile(a.path("best/report.txt"))
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^  \d+-\d\d-\d\d \d\d:\d\d:\d\d +[\d.]+ m?s  other1: failed: A: A2, B: B3$`, string(report))
+}
+
+// The published choice of a flux: with data to translate on the way to one of them, whichever that is, the other one is taken,
+// unless a limit on its accuracy forbids it; and the script that is left computes what that one computes.
+func TestAssembleShock(t *testing.T) {
+	t.Parallel()
+	harness.Mock.Need(t)
+	a := shockAssembly(harness.Mock, t, false)
+	size := []string{"width 32", "height 8", "levels 2", "time 0.1"}
+	plain := map[string]string{}
+	for _, class := range []string{"EFMFlux", "GodunovFlux"} {
+		r := harness.Mock.Bare(t, harness.Command{Directory: a.directory}, 2, a.script(t, hydro(class, size...).lines(false)...)...)
+		require.Zero(t, r.Code, r.Stderr)
+		plain[class] = r.Stdout
+	}
+	require.NoError(t, os.WriteFile(a.path("given.rc"), []byte(a.text(t, hydro("EFMFlux", size...))), 0o600))
+	for _, c := range []struct {
+		caller, from, to string // a second for each call beside what the flux takes, which is a thousandth of that
+		limit            []string
+		class            string
+	}{{"columns", "columns", "rows", nil, "GodunovFlux"}, {"rows", "rows", "columns", nil, "EFMFlux"}, {"rows", "rows", "columns", []string{"--limit", "accuracy>=0.9"}, "GodunovFlux"}} {
+		families := `families:
+  riemann:
+    implementations:
+      EFM: {fit: yes, class: EFMFlux, layout: rows, qualities: {accuracy: 0.8}}
+      Godunov: {fit: yes, class: GodunovFlux, layout: columns, qualities: {accuracy: 0.95}}
+layouts: {Flux: ` + c.caller + `}
+translations: [{from: ` + c.from + `, to: ` + c.to + `, time: 1}]
+qualities: {accuracy: {rule: min}}
+`
+		require.NoError(t, os.WriteFile(a.path("families.yaml"), []byte(families), 0o600))
+		require.NoError(t, os.RemoveAll(a.path("best/state.json"))) // the proxies are the same
+		line := slices.Concat([]string{harness.Artifact(t, "marple"), "assemble", "given.rc", shock("shock.hpp"), cca("include"), "--families", "families.yaml", "-o", "best", "--config",
+			shock("proxies.yaml"), "--cxx", a.mpi.Tool(a.mpi.Cc), "--flag=-I" + cca("include"), "--flag=-I" + cca("")}, c.limit, []string{"--", a.mpi.Tool("mpirun"), "--cpu", "-n", "2", a.ccafe})
+		r := harness.Command{Directory: a.directory}.Run(t, line...)
+		require.Zero(t, r.Code, r.Stderr)
+		script, err := os.ReadFile(a.path("best/assembly.rc"))
+		require.NoError(t, err)
+		require.Contains(t, string(script), "\ncreate "+c.class+" riemann\n", r.Stdout)
+		require.Contains(t, string(script), "\nparameters driver parameters time 0.1\n")
+		chosen := harness.Mock.Bare(t, harness.Command{Directory: a.directory}, 2, a.ccafe, "--ccafe-rc", "best/assembly.rc")
+		require.Zero(t, chosen.Code, chosen.Stderr)
+		require.Equal(t, plain[c.class], chosen.Stdout)
+	}
+	require.NotEqual(t, plain["EFMFlux"], plain["GodunovFlux"])
+}
+
 // ccaffeine is the real one, built once by test/peers.sh; where its sources are not there the test is skipped.
 func ccaffeine(t testing.TB) string {
 	t.Helper()
