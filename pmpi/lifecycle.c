@@ -165,6 +165,7 @@ MRL_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provi
  */
 static bool explain(bool together, char why[MRL_WHY])
 {
+    memset(why, 0, MRL_WHY); /* all of it is sent */
     snprintf(why, MRL_WHY, "%s", mrl_core_why());
     if (!together) /* somebody is gone, as the report says */
         return false;

@@ -109,7 +109,7 @@ static int send_bytes(int32_t to, const void *data, uint64_t size)
 
 static int heard(int32_t from, int failed)
 {
-    if (!failed)
+    if (!failed && from > link.rank)
         link.next = (from - link.rank) << 1;
     return failed;
 }

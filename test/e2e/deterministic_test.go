@@ -28,6 +28,8 @@ var mayDiffer = []struct{ of, field, why string }{
 	{"*", "ns", "a time"},
 	{"*", "started", "a time"},
 	{"*", "share", "a share of time"},
+	{"*", "rounds*", "messages between two times of computing that are long for this rank"},
+	{"*", "turns", "likewise"},
 	{"run", "efficiency", "shares of time"},
 	{"run", "core_time", "times"},
 	{"run", "findings", "about times"},
