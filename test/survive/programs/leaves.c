@@ -223,7 +223,8 @@ static void cancelled(void) /* a thread with a pending request to cancel it */
     pthread_create(&thread, NULL, cancels_itself, &done);
     pthread_join(thread, &result);
     printf("says %d %d\n", done, result == PTHREAD_CANCELED);
-    counted("MPI_Iprobe", done ? 50000 : 0);
+    if (done) /* the library's own progress may be a point of cancellation */
+        counted("MPI_Iprobe", 50000);
     MPI_Finalize();
 }
 
