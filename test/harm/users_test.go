@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,7 +33,9 @@ func twoUsers(t *testing.T) users {
 	}
 	place, err := os.MkdirTemp("", "marple-users-") // above the test's own there are directories of root's alone
 	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(place)) })
+	t.Cleanup(func() { // a process that has been killed may be in the middle of a system call
+		assert.Eventually(t, func() bool { return os.RemoveAll(place) == nil }, time.Minute, 10*time.Millisecond)
+	})
 	require.NoError(t, os.Chmod(place, 0o755))
 	u := users{filepath.Join(place, "open"), filepath.Join(place, "home"), filepath.Join(place, "meet")}
 	for _, d := range []string{u.open, u.meet} {
@@ -148,11 +151,12 @@ func TestAnotherUserRaces(t *testing.T) {
 		away := fmt.Sprintf(`while :; do mv %[1]s away-%[1]s && ln -s $HOME_OF %[1]s; rm -f %[1]s; mv away-%[1]s %[1]s; done 2>/dev/null`, name)
 		other := exec.Command("setpriv", append(as(nobody)[1:], "sh", "-c", away)...)
 		other.Dir, other.Env = u.open, append(os.Environ(), "HOME_OF="+u.home)
+		other.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		require.NoError(t, other.Start())
 		end := []string{"finalize", "exit"}[i%2]
 		line := append(as(daemon), harness.Mock.Launch(2, harness.Artifact(t, "marple"), "exec", "--out", filepath.Join(u.open, name), "--log", "8", "--", program, "-", "-", "nothing", end)...)
 		r := harness.Command{Directory: u.home, Environment: []string{"HOME=" + u.home}}.Run(t, line...)
-		require.NoError(t, other.Process.Kill())
+		require.NoError(t, syscall.Kill(-other.Process.Pid, syscall.SIGKILL)) // and what the shell has started
 		_ = other.Wait()
 		assert.NotContains(t, r.Stderr, "goroutine ")
 		if end != "exit" {

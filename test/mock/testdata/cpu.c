@@ -22,6 +22,7 @@ static void burn(uint64_t ns)
 int main(int argc, char **argv)
 {
     start(&argc, &argv);
+    int quick = 0;
     for (int i = 0; i < 20; i++) {
         uint64_t outer = cpu(), from = mock_now(), inner = cpu();
         burn((uint64_t)(1 + rank) * 100000);
@@ -39,7 +40,8 @@ int main(int argc, char **argv)
         for (int k = 0; k < 1000; k++)
             mock_now();
         took = mock_now() - from, outer = cpu() - outer;
-        CHECK(4 * took < 3 * outer);
+        CHECK(took <= outer);
+        quick += 4 * took < 3 * outer; /* unless something else has used the caches */
         MPI_Request request;
         outer = cpu(), from = marple_clock_external();
         burn(3000);
@@ -63,6 +65,7 @@ int main(int argc, char **argv)
         MPI_Allreduce(&last, &latest, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
         CHECK(mock_now() >= latest);
     }
+    CHECK(quick > 0);
     CHECK((double)mock_now() / 1e9 <= MPI_Wtime() && MPI_Wtime() < 60);
     MPI_Finalize();
     return 0;
