@@ -264,16 +264,6 @@ func init() {
 			}
 			return least, nil
 		},
-		"at_once": func(e *evaluator, _ []any) (any, error) {
-			if e.graph == nil {
-				return nil, missing{"peers"}
-			}
-			var rounds, all float64
-			for _, p := range e.r.Peers {
-				rounds, all = rounds+float64(p.Opened), all+float64(p.Rounds)
-			}
-			return all / max(rounds, 1), nil
-		},
 		"grades":      ofGraph((*structure.Graph).Grades),
 		"fewest":      ofGraph(func(g *structure.Graph) float64 { return float64(g.Fewest()) }),
 		"returned":    ofGraph((*structure.Graph).Returned),

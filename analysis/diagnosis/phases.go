@@ -563,7 +563,7 @@ func traffic(r *run.Run, sites []*site, index map[int32]int) {
 			p.Sent, p.SentBytes, p.Puts, p.PutBytes = p.Sent+l.Sent, p.SentBytes+l.SentBytes, p.Puts+l.Puts, p.PutBytes+l.PutBytes
 			p.Received, p.ReceivedBytes, p.Gets, p.GetBytes = p.Received+l.Received, p.ReceivedBytes+l.ReceivedBytes, p.Gets+l.Gets, p.GetBytes+l.GetBytes
 			p.OnwardNs, p.BackNs, p.Turns = p.OnwardNs+l.OnwardNs, p.BackNs+l.BackNs, p.Turns+l.Turns
-			p.Rounds, p.Opened, p.Alone = p.Rounds+l.Rounds, p.Opened+l.Opened, p.Alone+l.Alone
+			p.Rounds, p.Alone = p.Rounds+l.Rounds, p.Alone+l.Alone
 			if i, ok := index[int32(l.Rank)]; ok {
 				b := &r.PerRank[i]
 				b.Sent, b.SentBytes = b.Sent+l.Sent, b.SentBytes+l.SentBytes

@@ -265,7 +265,6 @@ func peer(c *coder, p *Peer) {
 	number(c, &p.Back)
 	number(c, &p.Turns)
 	number(c, &p.Rounds)
-	number(c, &p.Opened)
 	number(c, &p.Alone)
 }
 

@@ -150,9 +150,9 @@ type Peer struct {
 	// one between them, and the other way, in ns; Turns is how often messages went the other way than those before, exchanges aside. As far as its log goes.
 	Onward, Back uint64
 	Turns        uint64
-	// Rounds are the times between two pieces of computing in which there were messages with the other; of these, in so many it
-	// was the first one (Opened), and in so many messages went both ways with it, and none with anybody else (Alone). Likewise.
-	Rounds, Opened, Alone uint64
+	// Rounds are the times between two pieces of computing in which there were messages with the other; in so many of
+	// these (Alone) messages went both ways with it, and none with anybody else. Likewise.
+	Rounds, Alone uint64
 }
 
 // Link is what a rank exchanged with another on one call path, of the thread that called MPI_Init. Node is 0 where it is

@@ -200,9 +200,6 @@ func (x *round) end() {
 		for i := range list {
 			p := list[i].peer
 			p.Rounds++
-			if i == 0 {
-				p.Opened++
-			}
 			if alone {
 				p.Alone++
 			}

@@ -575,7 +575,7 @@ func (b *builder) peers(r *Run) {
 func newPeer(p profile.Peer) Peer {
 	return Peer{int(p.Rank), int(p.To),
 		p.Messages[record.Sent], p.Bytes[record.Sent], p.Messages[record.Received], p.Bytes[record.Received],
-		p.Messages[record.Put], p.Bytes[record.Put], p.Messages[record.Got], p.Bytes[record.Got], p.Onward, p.Back, p.Turns, p.Rounds, p.Opened, p.Alone,
+		p.Messages[record.Put], p.Bytes[record.Put], p.Messages[record.Got], p.Bytes[record.Got], p.Onward, p.Back, p.Turns, p.Rounds, p.Alone,
 		newMessageSizes(p.Sizes[record.Sent], p.Sizes[record.Received])}
 }
 

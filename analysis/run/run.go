@@ -431,10 +431,9 @@ type Peer struct {
 	OnwardNs uint64 `json:"onward_ns,omitempty"`
 	BackNs   uint64 `json:"back_ns,omitempty"`
 	Turns    uint64 `json:"turns,omitempty"`
-	// In how many rounds between two pieces of computing there were messages with the other; of these, in how many with it first,
-	// and in how many both ways, and with nobody else.
+	// In how many rounds between two pieces of computing there were messages with the other; of these, in how many both ways,
+	// and with nobody else.
 	Rounds uint64 `json:"rounds,omitempty"`
-	Opened uint64 `json:"rounds_opened,omitempty"`
 	Alone  uint64 `json:"rounds_alone,omitempty"`
 	MessageSizes
 }

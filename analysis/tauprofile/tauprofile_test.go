@@ -62,7 +62,7 @@ func carried(r *run.Run) *run.Run {
 	c.Peers = slices.Clone(r.Peers)
 	for i := range c.Peers {
 		c.Peers[i].OnwardNs, c.Peers[i].BackNs, c.Peers[i].Turns = 0, 0, 0 // the order of messages
-		c.Peers[i].Rounds, c.Peers[i].Opened, c.Peers[i].Alone = 0, 0, 0
+		c.Peers[i].Rounds, c.Peers[i].Alone = 0, 0
 	}
 	c.AtomicEvents = slices.Clone(r.AtomicEvents)
 	for i := range c.AtomicEvents {
