@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
 	"marple/analysis/invocation"
 	"marple/analysis/run"
 	"marple/analysis/selection/graph"
@@ -67,74 +69,87 @@ func ReadSolved(r *run.Run, directory string) (list []*Solved, total float64, er
 	}
 	of := map[string]*Solved{}
 	for _, m := range r.Metadata {
-		component := about
-		if m.Name != about {
-			rest, ok := strings.CutPrefix(m.Name, about+" ")
-			if !ok {
-				continue
-			}
-			component = rest
+		component, ok := strings.CutPrefix(m.Name, about+" ")
+		if m.Name == about {
+			component = about
+		} else if !ok {
+			continue
 		}
 		of[component] = &Solved{Component: component, Types: m.Value}
 		list = append(list, of[component])
 	}
 	slices.SortFunc(list, func(a, b *Solved) int { return cmp.Compare(a.Component, b.Component) })
-	var walk func(n *graph.Node, regions []string)
-	walk = func(n *graph.Node, regions []string) {
-		kind := n.CallPaths[0].Kind
-		if s := of[n.Component]; s != nil && n.Component != "" && strings.HasSuffix(n.Name, ".solve") {
-			s.Time += n.Inclusive * g.Unit
-			s.Solves += n.Calls
-			p := s.phase(strings.Join(regions, series.Separator))
-			p.Time += n.Inclusive * g.Unit
-			p.Solves += n.Calls
-			return
-		}
-		if kind == "region" || kind == "component" {
-			regions = append(slices.Clone(regions), n.Name)
-		}
-		for _, c := range n.Children {
-			walk(c, regions)
-		}
-	}
-	walk(g.Root, nil)
-	ranks := float64(max(r.Measured, 1))
-	for _, quality := range []string{"iterations", "reason"} {
-		file := filepath.Join(directory, run.InvocationsFile)
-		if len(list) == 0 {
-			break
-		}
-		found, err := invocation.Quality(file, quality)
-		if err != nil {
+	addSolves(of, g.Root, nil, g.Unit)
+	if len(list) > 0 {
+		if err := addQualities(of, filepath.Join(directory, run.InvocationsFile), float64(max(r.Measured, 1))); err != nil {
 			return nil, 0, err
-		}
-		for _, one := range found {
-			component, ok := strings.CutSuffix(one.Name, ".solve")
-			s := of[component]
-			if !ok || s == nil {
-				continue
-			}
-			for i, y := range one.Y {
-				if quality == "iterations" {
-					s.Iterations += y / ranks
-					continue
-				}
-				if y >= 0 {
-					continue
-				}
-				place := ""
-				if i < len(one.Place) {
-					place = strings.TrimSuffix(strings.TrimSuffix(one.Place[i], one.Name), series.Separator)
-				}
-				p := s.phase(place)
-				p.Diverged++
-				if p.Reason = reasons[int(y)]; p.Reason == "" {
-					p.Reason = fmt.Sprintf("KSPConvergedReason %d", int(y))
-				}
-			}
 		}
 	}
 	return list, g.Root.Inclusive * g.Unit, nil
+}
+
+// addSolves adds what solves below a node have taken, in units of a number of seconds, to those of their component, by the regions around.
+func addSolves(of map[string]*Solved, n *graph.Node, regions []string, unit float64) {
+	if s := of[n.Component]; s != nil && n.Component != "" && strings.HasSuffix(n.Name, ".solve") {
+		s.Time += n.Inclusive * unit
+		s.Solves += n.Calls
+		p := s.phase(strings.Join(regions, series.Separator))
+		p.Time += n.Inclusive * unit
+		p.Solves += n.Calls
+		return
+	}
+	if kind := n.CallPaths[0].Kind; kind == "region" || kind == "component" {
+		regions = append(slices.Clone(regions), n.Name)
+	}
+	for _, c := range n.Children {
+		addSolves(of, c, regions, unit)
+	}
+}
+
+// addQualities adds the iterations of a rank, and where solves have diverged, from the records of invocations.
+func addQualities(of map[string]*Solved, file string, ranks float64) error {
+	iterations, err := invocation.Quality(file, "iterations")
+	if err != nil {
+		return err
+	}
+	for _, one := range iterations {
+		if s := solvedOf(of, one.Name); s != nil {
+			s.Iterations += floats.Sum(one.Y) / ranks
+		}
+	}
+	ends, err := invocation.Quality(file, "reason")
+	if err != nil {
+		return err
+	}
+	for _, one := range ends {
+		s := solvedOf(of, one.Name)
+		if s == nil {
+			continue
+		}
+		for i, y := range one.Y {
+			if y >= 0 {
+				continue
+			}
+			place := ""
+			if i < len(one.Place) {
+				place = strings.TrimSuffix(strings.TrimSuffix(one.Place[i], one.Name), series.Separator)
+			}
+			p := s.phase(place)
+			p.Diverged++
+			if p.Reason = reasons[int(y)]; p.Reason == "" {
+				p.Reason = fmt.Sprintf("KSPConvergedReason %d", int(y))
+			}
+		}
+	}
+	return nil
+}
+
+// solvedOf is the component whose solves have a name; nil: none.
+func solvedOf(of map[string]*Solved, name string) *Solved {
+	if component, ok := strings.CutSuffix(name, ".solve"); ok {
+		return of[component]
+	}
+	return nil
 }
 
 func (s *Solved) phase(name string) *SolvedPhase {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/stat"
+
 	"marple/analysis/model"
 	"marple/analysis/run"
 	"marple/analysis/selection"
@@ -150,47 +152,7 @@ func (s *Study) Absent(r *StudyRun) string {
 func (s *Study) Tried(f *Solvers, point int) []run.Tried {
 	list := []run.Tried{}
 	for _, name := range append([]string{Own}, f.names()...) {
-		t := run.Tried{Family: f.Component(), Implementation: name, At: s.Points[point].At()}
-		var times []float64
-		phases := map[string]int{}
-		for _, r := range s.Runs {
-			solved := r.solved(f.Component())
-			if r.Point != point || r.Taken[f.Component()] != name || solved == nil {
-				continue
-			}
-			times = append(times, solved.Time)
-			t.Types, t.Options = solved.Types, strings.Join(f.Options(name, r.Ranks), " ")
-			t.Time += solved.Time
-			t.Solves += solved.Solves
-			t.Iterations += solved.Iterations
-			for _, p := range solved.Phases {
-				k, known := phases[p.Name]
-				if !known {
-					k = len(t.Phases)
-					phases[p.Name] = k
-					t.Phases = append(t.Phases, run.TriedPhase{Name: p.Name})
-				}
-				t.Phases[k].Time += p.Time
-				t.Phases[k].Solves += p.Solves
-			}
-		}
-		n := float64(len(times))
-		if t.Runs = len(times); t.Runs > 0 {
-			slices.SortFunc(t.Phases, func(a, b run.TriedPhase) int { return strings.Compare(a.Name, b.Name) })
-			t.Iterations /= max(t.Solves, 1e-300)
-			t.Time, t.Solves = t.Time/n, t.Solves/n
-			for i := range t.Phases {
-				t.Phases[i].Time /= n
-				t.Phases[i].Solves /= n
-			}
-		}
-		if t.Runs > 1 {
-			sum := 0.0
-			for _, x := range times {
-				sum += (x - t.Time) * (x - t.Time)
-			}
-			t.Error = math.Sqrt(sum / (n - 1) / n)
-		}
+		t := s.means(f, name, point)
 		if why, at := s.failure(f.Component(), name, point); at >= 0 {
 			t.Why, t.Time, t.Error = strings.TrimPrefix(why, f.Component()+": "), 0, 0
 			if at != point {
@@ -213,6 +175,52 @@ func (s *Study) Tried(f *Solvers, point int) []run.Tried {
 		return 1
 	})
 	return list
+}
+
+// means over the runs of a solver at a point, with the standard error of its time.
+func (s *Study) means(f *Solvers, name string, point int) run.Tried {
+	t := run.Tried{Family: f.Component(), Implementation: name, At: s.Points[point].At()}
+	var times []float64
+	for _, r := range s.Runs {
+		solved := r.solved(f.Component())
+		if r.Point != point || r.Taken[f.Component()] != name || solved == nil {
+			continue
+		}
+		times = append(times, solved.Time)
+		t.Types, t.Options = solved.Types, strings.Join(f.Options(name, r.Ranks), " ")
+		t.Time += solved.Time
+		t.Solves += solved.Solves
+		t.Iterations += solved.Iterations
+		addPhases(&t, solved.Phases)
+	}
+	n := float64(len(times))
+	if t.Runs = len(times); t.Runs == 0 {
+		return t
+	}
+	slices.SortFunc(t.Phases, func(a, b run.TriedPhase) int { return strings.Compare(a.Name, b.Name) })
+	t.Iterations /= max(t.Solves, 1e-300)
+	t.Time, t.Solves = t.Time/n, t.Solves/n
+	for i := range t.Phases {
+		t.Phases[i].Time /= n
+		t.Phases[i].Solves /= n
+	}
+	if t.Runs > 1 {
+		t.Error = stat.StdErr(stat.StdDev(times, nil), n)
+	}
+	return t
+}
+
+// addPhases adds a run's times of phases to those of the same name.
+func addPhases(t *run.Tried, phases []SolvedPhase) {
+	for _, p := range phases {
+		k := slices.IndexFunc(t.Phases, func(known run.TriedPhase) bool { return known.Name == p.Name })
+		if k < 0 {
+			k = len(t.Phases)
+			t.Phases = append(t.Phases, run.TriedPhase{Name: p.Name})
+		}
+		t.Phases[k].Time += p.Time
+		t.Phases[k].Solves += p.Solves
+	}
 }
 
 func (s *Solvers) names() (list []string) {
@@ -379,6 +387,13 @@ type Between struct {
 // mostError is the error in cross-validation, in percent, up to which models are believed between points.
 const mostError = 25
 
+// A curve is what a model predicts over one parameter, the others as they are.
+type curve struct {
+	name  string // of the solver
+	model *model.Model
+	at    func(x float64) float64 // s
+}
+
 // Between follows the models over the parameter that has most values, for each combination of the others' values that was
 // measured.
 func (s *Study) Between(models []*model.Model) ([]Between, error) {
@@ -388,79 +403,93 @@ func (s *Study) Between(models []*model.Model) ([]Between, error) {
 	}
 	list := []Between{}
 	for _, f := range s.Families {
-		type curve struct {
-			name  string
-			at    func(x float64) float64
-			model *model.Model
-		}
 		for _, others := range s.others(along) {
-			from, to := math.Inf(1), math.Inf(-1)
-			for k, p := range s.Points {
-				if any, _ := s.Measured(k); any && same(p, others, along) {
-					from, to = min(from, p.Values[along]), max(to, p.Values[along])
-				}
+			curves, err := s.curves(f, others, along, models)
+			if err != nil {
+				return nil, err
 			}
-			var curves []curve
-			for _, name := range append([]string{Own}, f.names()...) {
-				for _, m := range models {
-					if m.Name != f.Component()+"."+name || s.failedAt(f, name, others, along) {
-						continue
-					}
-					p, err := m.Predictor(nil)
-					if err != nil {
-						return nil, err
-					}
-					curves = append(curves, curve{name, func(x float64) float64 {
-						values := make([]float64, len(p.Names()))
-						for i, n := range p.Names() {
-							k := slices.Index(others.Names, n)
-							if values[i] = others.Values[k]; k == along {
-								values[i] = x
-							}
-						}
-						return p.Mean(values)
-					}, m})
-				}
-			}
-			if len(curves) == 0 || !(from < to) {
+			at := s.measuredAlong(others, along)
+			if len(curves) == 0 || len(at) < 2 {
 				continue
 			}
-			best := func(x float64) int {
-				k := 0
-				for i := range curves {
-					if curves[i].at(x) < curves[k].at(x) {
-						k = i
-					}
-				}
-				return k
-			}
-			b := Between{Family: f.Component(), Parameter: others.Names[along], Others: map[string]float64{}}
-			for i, n := range others.Names {
-				if i != along {
-					b.Others[n] = others.Values[i]
-				}
-			}
-			for _, c := range curves {
-				if b.Error = max(b.Error, c.model.CVError); c.model.CVError > mostError {
-					b.Why = fmt.Sprintf("the model of %s misses points that are left out by %.2g %%", c.name, c.model.CVError)
-				}
-			}
-			if b.Why != "" {
-				list = append(list, b)
-				continue
-			}
-			for _, part := range parts(from, to, best) {
-				b.Parts = append(b.Parts, Part{part.from, part.to, curves[part.best].name})
-			}
-			for k, p := range s.Points {
-				if any, _ := s.Measured(k); any && same(p, others, along) && s.Best(k)[f.Component()] != curves[best(p.Values[along])].name {
-					b.Otherwise = append(b.Otherwise, p.Values[along])
-				}
-			}
-			list = append(list, b)
+			list = append(list, s.between(f, others, along, curves, at))
 		}
 	}
 	return list, nil
+}
+
+// curves of a family's solvers that have a model and have nowhere failed along the parameter.
+func (s *Study) curves(f *Solvers, others Point, along int, models []*model.Model) (list []curve, err error) {
+	for _, name := range append([]string{Own}, f.names()...) {
+		for _, m := range models {
+			if m.Name != f.Component()+"."+name || s.failedAt(f, name, others, along) {
+				continue
+			}
+			p, err := m.Predictor(nil)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, curve{name, m, func(x float64) float64 {
+				values := make([]float64, len(p.Names()))
+				for i, n := range p.Names() {
+					k := slices.Index(others.Names, n)
+					if values[i] = others.Values[k]; k == along {
+						values[i] = x
+					}
+				}
+				return p.Mean(values)
+			}})
+		}
+	}
+	return list, nil
+}
+
+// measuredAlong are the points that were measured for these values of the other parameters, by the value of the one.
+func (s *Study) measuredAlong(others Point, along int) map[float64]int {
+	points := map[float64]int{}
+	for k, p := range s.Points {
+		if any, _ := s.Measured(k); any && same(p, others, along) {
+			points[p.Values[along]] = k
+		}
+	}
+	return points
+}
+
+// between says which curve is lowest where between points, which are given by their value of the parameter.
+func (s *Study) between(f *Solvers, others Point, along int, curves []curve, points map[float64]int) Between {
+	b := Between{Family: f.Component(), Parameter: others.Names[along], Others: map[string]float64{}}
+	for i, n := range others.Names {
+		if i != along {
+			b.Others[n] = others.Values[i]
+		}
+	}
+	for _, c := range curves {
+		if b.Error = max(b.Error, c.model.CVError); c.model.CVError > mostError {
+			b.Why = fmt.Sprintf("the model of %s misses points that are left out by %.2g %%", c.name, c.model.CVError)
+		}
+	}
+	if b.Why != "" {
+		return b
+	}
+	best := func(x float64) int {
+		k := 0
+		for i := range curves {
+			if curves[i].at(x) < curves[k].at(x) {
+				k = i
+			}
+		}
+		return k
+	}
+	values := slices.Sorted(maps.Keys(points))
+	for _, part := range parts(values[0], values[len(values)-1], best) {
+		b.Parts = append(b.Parts, Part{part.from, part.to, curves[part.best].name})
+	}
+	for _, x := range values {
+		if s.Best(points[x])[f.Component()] != curves[best(x)].name {
+			b.Otherwise = append(b.Otherwise, x)
+		}
+	}
+	return b
 }
 
 type part struct {
@@ -552,25 +581,7 @@ func (s *Study) Apart(point int) (notes []string) {
 		}
 		var text []string
 		for _, chosen := range list[0].Phases {
-			best, least := "", chosen.Time
-			for _, t := range list {
-				for _, p := range t.Phases {
-					if t.Why == "" && p.Name == chosen.Name && p.Time < least {
-						best, least = t.Implementation, p.Time
-					}
-				}
-			}
-			for _, r := range s.Diverged { // elsewhere
-				solved := r.solved(f.Component())
-				if r.Point != point || solved == nil || r.Blame != f.Component() {
-					continue
-				}
-				for _, p := range solved.Phases {
-					if p.Name == chosen.Name && p.Diverged == 0 && p.Time < least {
-						best, least = r.Taken[f.Component()], p.Time
-					}
-				}
-			}
+			best, least := s.bestInPhase(f, point, list, chosen)
 			if best != "" && chosen.Time-least > worthwhile*list[0].Time {
 				text = append(text, fmt.Sprintf("in %s %s took least (%s instead of %s)", phaseName(chosen.Name), best, words.Duration(least), words.Duration(chosen.Time)))
 			}
@@ -580,6 +591,31 @@ func (s *Study) Apart(point int) (notes []string) {
 		}
 	}
 	return notes
+}
+
+// bestInPhase is the solver that took less in a phase than the chosen one, and its time; "" if none did. One that failed in another
+// phase only counts as well.
+func (s *Study) bestInPhase(f *Solvers, point int, list []run.Tried, chosen run.TriedPhase) (best string, least float64) {
+	least = chosen.Time
+	for _, t := range list {
+		for _, p := range t.Phases {
+			if t.Why == "" && p.Name == chosen.Name && p.Time < least {
+				best, least = t.Implementation, p.Time
+			}
+		}
+	}
+	for _, r := range s.Diverged {
+		solved := r.solved(f.Component())
+		if r.Point != point || solved == nil || r.Blame != f.Component() {
+			continue
+		}
+		for _, p := range solved.Phases {
+			if p.Name == chosen.Name && p.Diverged == 0 && p.Time < least {
+				best, least = r.Taken[f.Component()], p.Time
+			}
+		}
+	}
+	return best, least
 }
 
 func phaseName(name string) string {

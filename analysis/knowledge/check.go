@@ -232,10 +232,41 @@ func (r *reader) factCycles() {
 
 // unreachable finds facts that no rule concludes, rules that cannot fire, and observations that lead nowhere.
 func (r *reader) unreachable() {
-	m := r.m
-	concluded, used := map[string]bool{}, map[string]bool{}
-	for _, x := range m.Rules {
+	concluded, used := map[string]bool{}, r.m.factsUsed()
+	for _, x := range r.m.Rules {
 		concluded[x.Then.Name] = true
+	}
+	for _, f := range r.m.Facts {
+		if !concluded[f.Name] {
+			r.fail(f.Position, "no rule concludes %s", f.Name)
+		}
+		if !f.Factor && !used[f.Name] && f.Means == "" && f.Cost == nil {
+			r.note(f.Position, "observation %s leads to nothing", f.Name)
+		}
+	}
+	for _, x := range r.m.Rules {
+		if why := r.contradiction(x); why != "" {
+			r.fail(x.Position, "this rule can never fire: %s", why)
+		}
+	}
+}
+
+// factsUsed are the names of facts that rules, facts and metrics of the model refer to.
+func (m *Model) factsUsed() map[string]bool {
+	used := map[string]bool{}
+	within := func(e *Expression) {
+		if e != nil {
+			for _, name := range e.Uses.Facts {
+				used[name.Name] = true
+			}
+		}
+	}
+	where := func(condition *FactName) {
+		if condition != nil {
+			used[condition.Name] = true
+		}
+	}
+	for _, x := range m.Rules {
 		for _, t := range x.If {
 			if t.Fact != nil && t.Fact.Scope == "" {
 				used[t.Fact.Name] = true
@@ -243,100 +274,94 @@ func (r *reader) unreachable() {
 		}
 	}
 	for _, f := range m.Facts {
-		if !concluded[f.Name] {
-			r.fail(f.Position, "no rule concludes %s", f.Name)
-		}
 		for _, d := range f.Doubts {
 			used[d.Name] = true
 		}
 		for _, a := range f.Advice {
-			if a.If != nil {
-				used[a.If.Name] = true
-			}
+			where(a.If)
 		}
 		for _, t := range f.Tell {
-			if t.If != nil {
-				used[t.If.Name] = true
-			}
+			where(t.If)
 		}
 		for _, e := range append(f.Costs(), f.Ranks) {
-			if e != nil {
-				for _, name := range e.Uses.Facts {
-					used[name.Name] = true
-				}
-			}
+			within(e)
 		}
 	}
 	for _, x := range m.Metrics {
-		if x.Value != nil {
-			for _, name := range x.Value.Uses.Facts {
-				used[name.Name] = true
-			}
-		}
+		within(x.Value)
 	}
-	for _, f := range m.Facts {
-		if !f.Factor && !used[f.Name] && f.Means == "" && f.Cost == nil {
-			r.note(f.Position, "observation %s leads to nothing", f.Name)
-		}
-	}
-	for _, x := range m.Rules {
-		if why := r.contradiction(x); why != "" {
-			r.fail(x.Position, "this rule can never fire: %s", why)
-		}
-	}
+	return used
 }
 
 // contradiction finds two conditions of a rule, and of the only rules that lead to its premises, that exclude
 // each other.
 func (r *reader) contradiction(x *Rule) string {
-	type bound struct {
-		low, high           float64
-		lowText, highText   string
-		openBelow, openHigh bool
-	}
-	bounds := map[string]*bound{}
-	facts := map[string]bool{}
-	rulesFor := map[string][]*Rule{}
+	p := premises{m: r.m, bounds: map[string]*left{}, facts: map[string]bool{}, rules: map[string][]*Rule{}}
 	for _, rule := range r.m.Rules {
-		rulesFor[rule.Then.String()] = append(rulesFor[rule.Then.String()], rule)
+		p.rules[rule.Then.String()] = append(p.rules[rule.Then.String()], rule)
 	}
-	var visit func(x *Rule) string
-	visit = func(x *Rule) string {
-		for _, t := range x.If {
-			switch {
-			case t.Fact != nil:
-				name := t.Fact.String()
-				if was, seen := facts[name]; seen && was == t.Not {
-					return fmt.Sprintf("it wants %s and not %s", name, name)
-				}
-				facts[name] = !t.Not
-				if only := rulesFor[name]; !t.Not && len(only) == 1 {
-					if why := visit(only[0]); why != "" {
-						return why
-					}
-				}
-			case t.Left != nil && len(t.Right.Uses.Thresholds) == 1 && t.Right.Uses.Thresholds[0] == strings.TrimSpace(t.Right.Text):
-				value := r.m.Threshold(t.Right.Uses.Thresholds[0]).Value
-				key := strings.Join(strings.Fields(t.Left.Text), "")
-				b := bounds[key]
-				if b == nil {
-					b = &bound{low: -1e308, high: 1e308}
-					bounds[key] = b
-				}
-				if strings.HasPrefix(t.Op, ">") && value >= b.low {
-					b.low, b.lowText, b.openBelow = value, t.Text, t.Op == ">"
-				}
-				if strings.HasPrefix(t.Op, "<") && value <= b.high {
-					b.high, b.highText, b.openHigh = value, t.Text, t.Op == "<"
-				}
-				if b.low > b.high || b.low == b.high && (b.openBelow || b.openHigh) {
-					return fmt.Sprintf("%s excludes %s", b.lowText, b.highText)
-				}
+	return p.add(x)
+}
+
+// premises are all that must hold for a rule to fire.
+type premises struct {
+	m      *Model
+	bounds map[string]*left   // by what they are of
+	facts  map[string]bool    // whether they must hold
+	rules  map[string][]*Rule // by what they conclude
+}
+
+// add adds a rule's conditions and says what they contradict; "": nothing.
+func (p *premises) add(x *Rule) string {
+	for _, t := range x.If {
+		why := ""
+		switch {
+		case t.Fact != nil:
+			why = p.fact(t)
+		case t.Left != nil && len(t.Right.Uses.Thresholds) == 1 && t.Right.Uses.Thresholds[0] == strings.TrimSpace(t.Right.Text):
+			key := strings.Join(strings.Fields(t.Left.Text), "")
+			if p.bounds[key] == nil {
+				p.bounds[key] = &left{interval: everything}
 			}
+			why = p.bounds[key].cut(t, p.m.Threshold(t.Right.Uses.Thresholds[0]).Value)
 		}
-		return ""
+		if why != "" {
+			return why
+		}
 	}
-	return visit(x)
+	return ""
+}
+
+func (p *premises) fact(t *Test) string {
+	name := t.Fact.String()
+	if was, seen := p.facts[name]; seen && was == t.Not {
+		return fmt.Sprintf("it wants %s and not %s", name, name)
+	}
+	p.facts[name] = !t.Not
+	if only := p.rules[name]; !t.Not && len(only) == 1 {
+		return p.add(only[0])
+	}
+	return ""
+}
+
+// left is what comparisons with thresholds leave of a value, and the last two that cut it.
+type left struct {
+	interval
+	lowText, highText string
+}
+
+func (l *left) cut(t *Test, value float64) string {
+	within := everything
+	if strings.HasPrefix(t.Op, ">") && value >= l.low {
+		within.low, within.openLow, l.lowText = value, t.Op == ">", t.Text
+	}
+	if strings.HasPrefix(t.Op, "<") && value <= l.high {
+		within.high, within.openHigh, l.highText = value, t.Op == "<", t.Text
+	}
+	if l.interval = l.and(within); l.empty() {
+		return fmt.Sprintf("%s excludes %s", l.lowText, l.highText)
+	}
+	return ""
 }
 
 // needsBehind are the measurements that an expression needs, through metrics and places too.
@@ -388,101 +413,7 @@ func (r *reader) levels() {
 // unused notes what nothing refers to.
 func (r *reader) unused() {
 	m := r.m
-	used := map[string]bool{"least": true, "moment": true}
-	see := func(e *Expression) {
-		if e == nil {
-			return
-		}
-		for _, u := range e.Uses.Metrics {
-			used[u.Name] = true
-			used[u.Argument] = true
-		}
-		for _, list := range [][]string{e.Uses.Components, e.Uses.Places, e.Uses.Roles, e.Uses.Events, e.Uses.Thresholds} {
-			for _, name := range list {
-				used[name] = true
-			}
-		}
-	}
-	seeText := func(t *Template) {
-		if t != nil {
-			for _, e := range t.Expressions() {
-				see(e)
-			}
-		}
-	}
-	for _, x := range m.Metrics {
-		see(x.Value)
-		seeText(x.Says)
-	}
-	for _, p := range m.Places {
-		see(p.Largest)
-		used[p.Of] = true
-	}
-	for _, l := range m.Looks {
-		for _, s := range l.Signs {
-			see(s.Is)
-			seeText(s.Says)
-		}
-	}
-	for _, f := range m.Facts {
-		for _, e := range f.Costs() {
-			see(e)
-		}
-		see(f.Ranks)
-		seeText(f.Title)
-		used[f.Where] = true
-		if f.Remedy != nil {
-			for _, name := range f.Remedy.Of {
-				used[name] = true
-			}
-		}
-		for _, c := range f.Of {
-			used[c] = true
-		}
-		for _, a := range f.Advice {
-			seeText(a.Text)
-		}
-		for _, t := range f.Tell {
-			used[t.Metric] = true
-		}
-	}
-	for _, x := range m.Rules {
-		used[x.Each] = true
-		for _, t := range x.If {
-			see(t.Left)
-			see(t.Right)
-			see(t.Largest)
-			if t.Fact != nil {
-				used[t.Fact.Argument] = true
-			}
-		}
-	}
-	for _, e := range m.Events {
-		used[e.On] = true
-		if e.Is != nil {
-			for _, leaf := range e.Is.Leaves() {
-				used[leaf.Name] = true
-			}
-		}
-	}
-	for _, d := range m.Delays {
-		for _, c := range append(slices.Clone(d.CausedBy), d.ShowsIn...) {
-			used[c] = true
-		}
-	}
-	for _, g := range m.Groups {
-		if used[g.Name] {
-			for _, c := range g.Members {
-				used[c] = true
-			}
-		}
-	}
-	for _, c := range m.Components {
-		used[c.Within] = true
-		for _, one := range c.Match {
-			used[one.Role], used[one.Peer] = true, true
-		}
-	}
+	used := m.namesUsed()
 	report := func(what, name string, at Position) {
 		if !used[name] {
 			r.note(at, "%s %s is not used", what, name)
@@ -505,5 +436,104 @@ func (r *reader) unused() {
 	}
 	for _, x := range m.Groups {
 		report("group", x.Name, x.Position)
+	}
+}
+
+// used are names that something refers to.
+type used map[string]bool
+
+func (u used) names(lists ...[]string) {
+	for _, list := range lists {
+		for _, name := range list {
+			u[name] = true
+		}
+	}
+}
+
+func (u used) expressions(list ...*Expression) {
+	for _, e := range list {
+		if e == nil {
+			continue
+		}
+		for _, m := range e.Uses.Metrics {
+			u[m.Name], u[m.Argument] = true, true
+		}
+		u.names(e.Uses.Components, e.Uses.Places, e.Uses.Roles, e.Uses.Events, e.Uses.Thresholds)
+	}
+}
+
+func (u used) text(t *Template) {
+	if t != nil {
+		u.expressions(t.Expressions()...)
+	}
+}
+
+// namesUsed are names of components, metrics, places, thresholds, roles and groups that the model refers to.
+func (m *Model) namesUsed() used {
+	u := used{"least": true, "moment": true}
+	for _, x := range m.Metrics {
+		u.expressions(x.Value)
+		u.text(x.Says)
+	}
+	for _, p := range m.Places {
+		u.expressions(p.Largest)
+		u[p.Of] = true
+	}
+	for _, l := range m.Looks {
+		for _, s := range l.Signs {
+			u.expressions(s.Is)
+			u.text(s.Says)
+		}
+	}
+	for _, f := range m.Facts {
+		u.conclusion(f)
+	}
+	for _, x := range m.Rules {
+		u[x.Each] = true
+		for _, t := range x.If {
+			u.expressions(t.Left, t.Right, t.Largest)
+			if t.Fact != nil {
+				u[t.Fact.Argument] = true
+			}
+		}
+	}
+	for _, e := range m.Events {
+		u[e.On] = true
+		if e.Is != nil {
+			for _, leaf := range e.Is.Leaves() {
+				u[leaf.Name] = true
+			}
+		}
+	}
+	for _, d := range m.Delays {
+		u.names(d.CausedBy, d.ShowsIn)
+	}
+	for _, g := range m.Groups {
+		if u[g.Name] {
+			u.names(g.Members)
+		}
+	}
+	for _, c := range m.Components {
+		u[c.Within] = true
+		for _, one := range c.Match {
+			u[one.Role], u[one.Peer] = true, true
+		}
+	}
+	return u
+}
+
+func (u used) conclusion(f *Conclusion) {
+	u.expressions(append(f.Costs(), f.Ranks)...)
+	u.text(f.Title)
+	u[f.Where] = true
+	if f.Remedy != nil {
+		u.names(f.Remedy.Of)
+	}
+	u.names(f.Of)
+	for _, a := range f.Advice {
+		u.text(a.Text)
+	}
+	for _, t := range f.Tell {
+		u[t.Metric] = true
 	}
 }

@@ -802,6 +802,9 @@ func (r *reader) level(n ast.Node) {
 	}
 }
 
+// stated are a conclusion's texts and expressions, which are read when all names are known; nil: none is given.
+type stated struct{ title, cost, ranks, bound, surely, gain, within ast.Node }
+
 func (r *reader) conclusion(factor bool) func(string, Position, ast.Node) {
 	return func(text string, at Position, value ast.Node) {
 		name, _ := ParseFact(text)
@@ -814,62 +817,28 @@ func (r *reader) conclusion(factor bool) func(string, Position, ast.Node) {
 		if factor {
 			what = "factor " + name.Name
 		}
-		s := &scope{m: r.m, outside: r.outside, variable: name.Argument}
-		var title, cost, ranks ast.Node
-		limits := map[string]ast.Node{}
+		s, of := &stated{}, &scope{m: r.m, outside: r.outside, variable: name.Argument}
 		keys := map[string]field{
 			"means": r.into(&x.Means, what),
 			"of":    r.intoList(&x.Of, what),
-			"title": func(_, v ast.Node) { title = v },
-			"cost":  func(_, v ast.Node) { cost = v },
+			"title": func(_, v ast.Node) { s.title = v },
+			"cost":  func(_, v ast.Node) { s.cost = v },
 			"where": r.into(&x.Where, what),
-			"ranks": func(_, v ast.Node) { ranks = v },
+			"ranks": func(_, v ast.Node) { s.ranks = v },
 			"tell":  func(_, v ast.Node) { r.items(v, func(item ast.Node) { r.telling(x, item, what) }) },
 		}
 		if factor {
-			keys["factor"] = r.into(&x.Label, what)
-			keys["model"] = r.into(&x.Model, what)
-			keys["remedy"] = func(k, v ast.Node) { r.remedy(x, k, v, what) }
-			for _, name := range []string{"bound", "surely"} {
-				keys[name] = func(_, v ast.Node) { limits[name] = v }
-			}
-			keys["gain"] = func(k, v ast.Node) {
-				if _, scalar := v.(ast.ScalarNode); scalar {
-					limits["gain"] = v
-					return
-				}
-				r.fields(v, what+": gain", map[string]field{
-					"is":      func(_, v ast.Node) { limits["gain"] = v },
-					"within":  func(_, v ast.Node) { limits["within"] = v },
-					"at_most": func(_, v ast.Node) { limits["gain"], x.GainAtMost = v, true },
-				})
-				if limits["gain"] == nil || x.GainAtMost && limits["within"] != nil {
-					r.fail(place(k), "%s: gain: expected an expression in s, or one of  is  with  within, and  at_most", what)
-				}
-			}
-			keys["advice"] = func(_, v ast.Node) { r.items(v, func(item ast.Node) { r.advice(x, s, item, what) }) }
-			keys["confidence"] = func(_, v ast.Node) {
-				if x.Confidence = r.text(v, what); !slices.Contains([]string{"high", "medium", "low"}, x.Confidence) {
-					r.fail(place(v), "%s: confidence: expected high, medium or low", what)
-				}
-			}
-			keys["doubts"] = func(_, v ast.Node) {
-				r.items(v, func(item ast.Node) {
-					if f := r.factNamed(item, what); f != nil {
-						x.Doubts = append(x.Doubts, *f)
-					}
-				})
-			}
+			r.factorKeys(keys, x, s, of, what)
 		}
 		if _, scalar := value.(ast.ScalarNode); scalar && !factor {
-			title = value
+			s.title = value
 		} else {
 			r.fields(value, what, keys)
 		}
-		if title == nil {
+		if s.title == nil {
 			r.fail(at, "%s: expected a title", what)
 		}
-		if factor && cost == nil {
+		if factor && s.cost == nil {
 			r.fail(at, "%s: expected its cost: an expression in s", what)
 		}
 		if factor && len(x.Advice) == 0 {
@@ -878,33 +847,72 @@ func (r *reader) conclusion(factor bool) func(string, Position, ast.Node) {
 		if x.Label == "" {
 			x.Label = strings.ReplaceAll(x.Name, "-", " ")
 		}
-		r.later = append(r.later, func() {
-			if title != nil {
-				x.Title = r.template(s, r.text(title, what), title, what)
-			}
-			inSeconds := func(name string, n ast.Node) *Expression {
-				if n == nil {
-					return nil
-				}
-				e := r.expression(s, r.text(n, what), n, what)
-				if e != nil && e.Type != (Type{Number, seconds}) {
-					r.fail(place(n), "%s: %s: expected a number in s, not %s", what, name, e.Type)
-				}
-				return e
-			}
-			x.Cost, x.Bound, x.Surely = inSeconds("cost", cost), inSeconds("bound", limits["bound"]), inSeconds("surely", limits["surely"])
-			x.Gain, x.GainError = inSeconds("gain", limits["gain"]), inSeconds("gain: within", limits["within"])
-			if ranks != nil {
-				x.Ranks = r.expression(s, r.text(ranks, what), ranks, what)
-				if x.Ranks != nil && x.Ranks.Type.Kind != Ranks {
-					r.fail(place(ranks), "%s: ranks: expected a set of ranks, not %s", what, x.Ranks.Type)
-				}
-			}
-			r.components(x.Of, at, what)
-			if x.Where != "" && x.Where != x.Parameter && r.m.Place(x.Where) == nil && r.m.Component(x.Where) == nil {
-				r.fail(at, "%s: where: %s", what, unknown("place", x.Where, append(names(r.m.Places), names(r.m.Components)...)))
+		r.later = append(r.later, func() { r.conclude(x, s, of, what) })
+	}
+}
+
+// factorKeys adds what is said of factors only.
+func (r *reader) factorKeys(keys map[string]field, x *Conclusion, s *stated, of *scope, what string) {
+	keys["factor"] = r.into(&x.Label, what)
+	keys["model"] = r.into(&x.Model, what)
+	keys["remedy"] = func(k, v ast.Node) { r.remedy(x, k, v, what) }
+	keys["bound"] = func(_, v ast.Node) { s.bound = v }
+	keys["surely"] = func(_, v ast.Node) { s.surely = v }
+	keys["gain"] = func(k, v ast.Node) {
+		if _, scalar := v.(ast.ScalarNode); scalar {
+			s.gain = v
+			return
+		}
+		r.fields(v, what+": gain", map[string]field{
+			"is":      func(_, v ast.Node) { s.gain = v },
+			"within":  func(_, v ast.Node) { s.within = v },
+			"at_most": func(_, v ast.Node) { s.gain, x.GainAtMost = v, true },
+		})
+		if s.gain == nil || x.GainAtMost && s.within != nil {
+			r.fail(place(k), "%s: gain: expected an expression in s, or one of  is  with  within, and  at_most", what)
+		}
+	}
+	keys["advice"] = func(_, v ast.Node) { r.items(v, func(item ast.Node) { r.advice(x, of, item, what) }) }
+	keys["confidence"] = func(_, v ast.Node) {
+		if x.Confidence = r.text(v, what); !slices.Contains([]string{"high", "medium", "low"}, x.Confidence) {
+			r.fail(place(v), "%s: confidence: expected high, medium or low", what)
+		}
+	}
+	keys["doubts"] = func(_, v ast.Node) {
+		r.items(v, func(item ast.Node) {
+			if f := r.factNamed(item, what); f != nil {
+				x.Doubts = append(x.Doubts, *f)
 			}
 		})
+	}
+}
+
+// conclude reads what a conclusion states, when all names are known.
+func (r *reader) conclude(x *Conclusion, s *stated, of *scope, what string) {
+	if s.title != nil {
+		x.Title = r.template(of, r.text(s.title, what), s.title, what)
+	}
+	inSeconds := func(name string, n ast.Node) *Expression {
+		if n == nil {
+			return nil
+		}
+		e := r.expression(of, r.text(n, what), n, what)
+		if e != nil && e.Type != (Type{Number, seconds}) {
+			r.fail(place(n), "%s: %s: expected a number in s, not %s", what, name, e.Type)
+		}
+		return e
+	}
+	x.Cost, x.Bound, x.Surely = inSeconds("cost", s.cost), inSeconds("bound", s.bound), inSeconds("surely", s.surely)
+	x.Gain, x.GainError = inSeconds("gain", s.gain), inSeconds("gain: within", s.within)
+	if s.ranks != nil {
+		x.Ranks = r.expression(of, r.text(s.ranks, what), s.ranks, what)
+		if x.Ranks != nil && x.Ranks.Type.Kind != Ranks {
+			r.fail(place(s.ranks), "%s: ranks: expected a set of ranks, not %s", what, x.Ranks.Type)
+		}
+	}
+	r.components(x.Of, x.Position, what)
+	if x.Where != "" && x.Where != x.Parameter && r.m.Place(x.Where) == nil && r.m.Component(x.Where) == nil {
+		r.fail(x.Position, "%s: where: %s", what, unknown("place", x.Where, append(names(r.m.Places), names(r.m.Components)...)))
 	}
 }
 

@@ -111,127 +111,160 @@ clang reads the header (apt-get install clang).`,
 			return usage("proxygen: which header? expected: marple proxygen [flags] HEADER [-- COMPILER-FLAGS]; several with --mastermind")
 		},
 	}
+	o := proxyFlags{as: format(c, "text", "json")}
 	flags := c.Flags()
-	ports := flags.StringArray("port", nil, "class to write a proxy of: ns::Class (may be repeated)")
-	perComponent := flags.Bool("per-component", false, "write also one class that is all proxies at once")
-	component := flags.StringArray("component", nil, "name of the component in the records (default: the port's); with --mastermind CLASS=NAME (may be repeated)")
-	scripts := flags.StringArray("mastermind", nil, "script of an assembly to put proxies into that use the Mastermind (may be repeated)")
-	parameters := flags.StringArray("param", nil, "what to record of a method: METHOD:NAME=EXPRESSION (may be repeated)")
-	skip := flags.StringArray("skip", nil, "method to forward without recording it (may be repeated)")
-	include := flags.StringArray("include", nil, "header to include before HEADER (may be repeated)")
-	families := flags.String("families", "", "file of families, in YAML, that --family is in")
-	family := flags.String("family", "", "write the proxy of a family, which exchanges its implementations")
-	policy := flags.String("policy", "trial", "with --family: who serves at first: fixed:NAME, model, trial or rules")
-	rules := flags.String("rules", "", "with --family: file of rules, in YAML, by which it is managed; the policy is rules then, unless --policy says otherwise")
-	stateless := flags.Bool("stateless", false, "with --family: implementations have no state, and each call is served by its own")
-	agree := flags.Bool("agree", false, "with --family: ranks take the same implementation")
-	config := flags.String("config", "", "YAML file with the same settings")
-	compiler := flags.String("clang", "", "clang to read the header with (default: the first one found)")
-	out := flags.StringP("output", "o", "", "file to write (default: standard output); with --mastermind a directory")
-	as := format(c, "text", "json")
-	c.RunE = func(c *cobra.Command, arguments []string) error {
-		headers := len(arguments)
-		if n := c.ArgsLenAtDash(); n >= 0 {
-			headers = n
-		}
-		o := proxygen.Options{Header: arguments[0], Flags: arguments[headers:], Clang: *compiler}
-		if *config != "" {
-			if err := readProxyConfig(*config, &o); err != nil {
-				return usageError{Cause: err}
-			}
-		}
-		o.Ports = append(o.Ports, *ports...)
-		o.PerComponent = o.PerComponent || *perComponent
-		o.Skip = append(o.Skip, *skip...)
-		o.Include = append(o.Include, *include...)
-		for _, text := range *parameters {
-			p, err := proxygen.ParseParameter(text)
-			if err != nil {
-				return usage("--param %v", err)
-			}
-			o.Parameters = append(o.Parameters, p)
-		}
-		if *family != "" {
-			if len(*scripts) > 0 || o.PerComponent {
-				return usage("--family: expected neither --mastermind nor --per-component with it")
-			}
-			if *stateless && *agree {
-				return usage("--agree: expected no --stateless with it: ranks agree at quiet points, not on each call")
-			}
-			if *rules != "" && !c.Flags().Changed("policy") {
-				*policy = "rules"
-			} else if *rules == "" && *policy == "rules" {
-				return usage("--policy rules: which? expected --rules FILE with it")
-			}
-			plan, err := readPlan(*families, nil)
-			if err != nil {
-				return err
-			}
-			if o.Family, err = plan.Exchange(*family, *policy); err != nil {
-				return usageError{Cause: err}
-			}
-			o.Family.Stateless, o.Family.Agree = *stateless, *agree
-			if *rules != "" {
-				data, err := files.Read(*rules, maxConfig)
-				if err != nil {
-					return usage("--rules: %v", err)
-				}
-				o.Family.Rules = &proxygen.Rules{File: *rules, Data: data, Families: plan.Implementations(), Longest: selection.MaxDeclaration}
-			}
-		} else {
-			for _, name := range []string{"families", "policy", "rules", "stateless", "agree"} {
-				if c.Flags().Changed(name) {
-					return usage("--%s: expected --family with it", name)
-				}
-			}
-		}
-		ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt)
-		defer stop()
-		if len(*scripts) > 0 {
-			if *out == "" {
-				return usage("--mastermind: which directory? give it with -o")
-			}
-			a := proxygen.Assembly{Options: o, Headers: arguments[:headers], Scripts: *scripts, Directory: *out}
-			return assembly(ctx, c, a, *component, *as)
-		}
-		for i, text := range o.Ports { // in a file for both, a port may have its name before it
-			if _, t, err := proxygen.ParsePortType(text); err == nil {
-				o.Ports[i] = t.Class
-			}
-		}
-		if len(*component) > 1 {
-			return usage("--component: given %d times; only --mastermind has several", len(*component))
-		} else if len(*component) == 1 {
-			o.Component = (*component)[0]
-		}
-		result, err := proxygen.Generate(ctx, o)
-		var wrong proxygen.UsageError
-		if errors.As(err, &wrong) {
-			return usageError{Cause: err}
-		} else if err != nil {
-			return err
-		}
-		for _, omission := range result.Omitted {
-			fmt.Fprintf(c.ErrOrStderr(), "marple: %s: %s\n", omission.Member, omission.Reason)
-		}
-		for _, note := range result.Notes {
-			fmt.Fprintf(c.ErrOrStderr(), "marple: %s\n", note)
-		}
-		text := result.Text
-		if *as == "json" {
-			data, err := json.MarshalIndent(result, "", " ")
-			if err != nil {
-				return err
-			}
-			text = string(data) + "\n"
-		}
-		if *out != "" {
-			return run.WriteFile(*out, []byte(text))
-		}
-		_, err = fmt.Fprint(c.OutOrStdout(), text)
+	flags.StringArrayVar(&o.ports, "port", nil, "class to write a proxy of: ns::Class (may be repeated)")
+	flags.BoolVar(&o.perComponent, "per-component", false, "write also one class that is all proxies at once")
+	flags.StringArrayVar(&o.component, "component", nil, "name of the component in the records (default: the port's); with --mastermind CLASS=NAME (may be repeated)")
+	flags.StringArrayVar(&o.scripts, "mastermind", nil, "script of an assembly to put proxies into that use the Mastermind (may be repeated)")
+	flags.StringArrayVar(&o.parameters, "param", nil, "what to record of a method: METHOD:NAME=EXPRESSION (may be repeated)")
+	flags.StringArrayVar(&o.skip, "skip", nil, "method to forward without recording it (may be repeated)")
+	flags.StringArrayVar(&o.include, "include", nil, "header to include before HEADER (may be repeated)")
+	flags.StringVar(&o.families, "families", "", "file of families, in YAML, that --family is in")
+	flags.StringVar(&o.family, "family", "", "write the proxy of a family, which exchanges its implementations")
+	flags.StringVar(&o.policy, "policy", "trial", "with --family: who serves at first: fixed:NAME, model, trial or rules")
+	flags.StringVar(&o.rules, "rules", "", "with --family: file of rules, in YAML, by which it is managed; the policy is rules then, unless --policy says otherwise")
+	flags.BoolVar(&o.stateless, "stateless", false, "with --family: implementations have no state, and each call is served by its own")
+	flags.BoolVar(&o.agree, "agree", false, "with --family: ranks take the same implementation")
+	flags.StringVar(&o.config, "config", "", "YAML file with the same settings")
+	flags.StringVar(&o.compiler, "clang", "", "clang to read the header with (default: the first one found)")
+	flags.StringVarP(&o.out, "output", "o", "", "file to write (default: standard output); with --mastermind a directory")
+	c.RunE = o.run
+	return c
+}
+
+// proxyFlags are the flags of proxygen.
+type proxyFlags struct {
+	ports, component, scripts, parameters, skip, include   []string
+	families, family, policy, rules, config, compiler, out string
+	perComponent, stateless, agree                         bool
+	as                                                     *string
+}
+
+func (f *proxyFlags) run(c *cobra.Command, arguments []string) error {
+	headers := len(arguments)
+	if n := c.ArgsLenAtDash(); n >= 0 {
+		headers = n
+	}
+	o, err := f.options(arguments[0], arguments[headers:])
+	if err != nil {
 		return err
 	}
-	return c
+	if o.Family, err = f.exchange(c, o); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt)
+	defer stop()
+	if len(f.scripts) > 0 {
+		if f.out == "" {
+			return usage("--mastermind: which directory? give it with -o")
+		}
+		a := proxygen.Assembly{Options: o, Headers: arguments[:headers], Scripts: f.scripts, Directory: f.out}
+		return assembly(ctx, c, a, f.component, *f.as)
+	}
+	for i, text := range o.Ports { // in a file for both, a port may have its name before it
+		if _, t, err := proxygen.ParsePortType(text); err == nil {
+			o.Ports[i] = t.Class
+		}
+	}
+	if len(f.component) > 1 {
+		return usage("--component: given %d times; only --mastermind has several", len(f.component))
+	} else if len(f.component) == 1 {
+		o.Component = f.component[0]
+	}
+	result, err := proxygen.Generate(ctx, o)
+	var wrong proxygen.UsageError
+	if errors.As(err, &wrong) {
+		return usageError{Cause: err}
+	} else if err != nil {
+		return err
+	}
+	return f.write(c, result)
+}
+
+// options are those of the file and of the flags together.
+func (f *proxyFlags) options(header string, compiler []string) (proxygen.Options, error) {
+	o := proxygen.Options{Header: header, Flags: compiler, Clang: f.compiler}
+	if f.config != "" {
+		if err := readProxyConfig(f.config, &o); err != nil {
+			return o, usageError{Cause: err}
+		}
+	}
+	o.Ports = append(o.Ports, f.ports...)
+	o.PerComponent = o.PerComponent || f.perComponent
+	o.Skip = append(o.Skip, f.skip...)
+	o.Include = append(o.Include, f.include...)
+	for _, text := range f.parameters {
+		p, err := proxygen.ParseParameter(text)
+		if err != nil {
+			return o, usage("--param %v", err)
+		}
+		o.Parameters = append(o.Parameters, p)
+	}
+	return o, nil
+}
+
+// exchange is the family that the proxy is to be of; nil: none was asked for.
+func (f *proxyFlags) exchange(c *cobra.Command, o proxygen.Options) (*proxygen.Family, error) {
+	if f.family == "" {
+		for _, name := range []string{"families", "policy", "rules", "stateless", "agree"} {
+			if c.Flags().Changed(name) {
+				return nil, usage("--%s: expected --family with it", name)
+			}
+		}
+		return nil, nil
+	}
+	policy := f.policy
+	switch {
+	case len(f.scripts) > 0 || o.PerComponent:
+		return nil, usage("--family: expected neither --mastermind nor --per-component with it")
+	case f.stateless && f.agree:
+		return nil, usage("--agree: expected no --stateless with it: ranks agree at quiet points, not on each call")
+	case f.rules != "" && !c.Flags().Changed("policy"):
+		policy = "rules"
+	case f.rules == "" && policy == "rules":
+		return nil, usage("--policy rules: which? expected --rules FILE with it")
+	}
+	plan, err := readPlan(f.families, nil)
+	if err != nil {
+		return nil, err
+	}
+	family, err := plan.Exchange(f.family, policy)
+	if err != nil {
+		return nil, usageError{Cause: err}
+	}
+	family.Stateless, family.Agree = f.stateless, f.agree
+	if f.rules != "" {
+		data, err := files.Read(f.rules, maxConfig)
+		if err != nil {
+			return nil, usage("--rules: %v", err)
+		}
+		family.Rules = &proxygen.Rules{File: f.rules, Data: data, Families: plan.Implementations(), Longest: selection.MaxDeclaration}
+	}
+	return family, nil
+}
+
+// write says what could not be proxied, and writes the proxies.
+func (f *proxyFlags) write(c *cobra.Command, result *proxygen.Result) error {
+	for _, omission := range result.Omitted {
+		fmt.Fprintf(c.ErrOrStderr(), "marple: %s: %s\n", omission.Member, omission.Reason)
+	}
+	for _, note := range result.Notes {
+		fmt.Fprintf(c.ErrOrStderr(), "marple: %s\n", note)
+	}
+	text := result.Text
+	if *f.as == "json" {
+		data, err := json.MarshalIndent(result, "", " ")
+		if err != nil {
+			return err
+		}
+		text = string(data) + "\n"
+	}
+	if f.out != "" {
+		return run.WriteFile(f.out, []byte(text))
+	}
+	_, err := fmt.Fprint(c.OutOrStdout(), text)
+	return err
 }
 
 // assembly writes the proxies of an assembly.

@@ -79,100 +79,121 @@ measured_qualities, spread, ranges, notes, method and duration.`
 
 func selectCommand() *cobra.Command {
 	c := &cobra.Command{Use: "select GRAPH", Short: "Choose the implementations that take least time", Args: oneGraph, Long: selectHelp}
-	as := format(c, "text", "json")
-	q := selection.Question{}
-	families, sizes, rule, by := familiesFlag(c), sizeFlags(c), thresholds(c), byFlag(c)
-	limits := c.Flags().StringArray("limit", nil, "a limit, such as accuracy>=0.9, in place of the file's")
-	c.Flags().StringSliceVar(&q.Front, "front", nil, "qualities to show the front of time against")
-	c.Flags().IntVar(&q.Best, "best", 3, "how many of the best assemblies to find")
-	c.Flags().IntVar(&q.Draws, "draws", 1000, "draws of the models' errors, for the probability that the choice is right")
-	c.Flags().DurationVar(&q.Within, "within", 10*time.Second, "most time to search")
-	script := c.Flags().Bool("emit-rc", false, "print a script for Ccaffeine that makes and runs the assembly")
-	from := c.Flags().String("from", "", "with --emit-rc: the script that was measured, of which all but the exchanged classes is kept")
-	members := c.Flags().Bool("emit-cpp", false, "print C++ classes that predict what the models do (needs no GRAPH)")
-	elsewhere := c.Flags().String("machine", "", "predict for another machine: a file of marple doctor --machine")
-	out := c.Flags().StringP("output", "o", "", "file to write to")
-	write := func(text string) error {
-		if *out != "" {
-			return run.WriteFile(*out, []byte(text))
-		}
-		_, err := fmt.Fprint(c.OutOrStdout(), text)
-		return err
-	}
+	f := selectFlags{as: format(c, "text", "json"), families: familiesFlag(c), sizes: sizeFlags(c), rule: thresholds(c), by: byFlag(c)}
+	flags := c.Flags()
+	flags.StringArrayVar(&f.limits, "limit", nil, "a limit, such as accuracy>=0.9, in place of the file's")
+	flags.StringSliceVar(&f.q.Front, "front", nil, "qualities to show the front of time against")
+	flags.IntVar(&f.q.Best, "best", 3, "how many of the best assemblies to find")
+	flags.IntVar(&f.q.Draws, "draws", 1000, "draws of the models' errors, for the probability that the choice is right")
+	flags.DurationVar(&f.q.Within, "within", 10*time.Second, "most time to search")
+	flags.BoolVar(&f.script, "emit-rc", false, "print a script for Ccaffeine that makes and runs the assembly")
+	flags.StringVar(&f.from, "from", "", "with --emit-rc: the script that was measured, of which all but the exchanged classes is kept")
+	flags.BoolVar(&f.members, "emit-cpp", false, "print C++ classes that predict what the models do (needs no GRAPH)")
+	flags.StringVar(&f.machine, "machine", "", "predict for another machine: a file of marple doctor --machine")
+	flags.StringVarP(&f.out, "output", "o", "", "file to write to")
 	c.Args = func(c *cobra.Command, arguments []string) error {
-		if *members && len(arguments) == 0 {
+		if f.members && len(arguments) == 0 {
 			return nil
 		}
 		return oneGraph(c, arguments)
 	}
-	c.RunE = func(c *cobra.Command, arguments []string) error {
-		if *members {
-			plan, err := readPlan(*families, nil)
-			if err != nil {
-				return err
-			}
-			if err := plan.Measure(""); err != nil {
-				return err
-			}
-			text, err := plan.Members()
-			if err != nil {
-				return err
-			}
-			return write(text)
-		}
-		if err := rule.check(); err != nil {
-			return err
-		}
-		if *from != "" && !*script {
-			return usage("--from: expected together with --emit-rc")
-		}
-		if q.Best < 1 || q.Draws < 0 || q.Within <= 0 {
-			return usage("--best, --draws, --within: expected numbers above 0")
-		}
-		var err error
-		if q.Graph, q.Plan, q.Given, err = readQuestion(arguments[0], *families, *by, sizes); err != nil {
-			return err
-		}
-		if *elsewhere != "" {
-			if q.Machine, err = machine.Read(*elsewhere); err != nil {
-				return err
-			}
-		}
-		q.Rule = rule.Rule
-		for _, l := range *limits {
-			if err := q.Plan.Limit(l); err != nil {
-				return usage("--limit: %v", err)
-			}
-		}
-		for _, name := range q.Front {
-			if _, err := q.Plan.Quality(name); err != nil {
-				return usage("--front: %v", err)
-			}
-		}
-		doing(c, "choosing; at most %v (--within)", q.Within)
-		a, err := selection.Select(c.Context(), q)
-		if err != nil {
-			return err
-		}
-		text := ""
-		switch {
-		case *script && *from != "":
-			text, err = scriptFrom(a, *from)
-		case *script:
-			text, err = a.Script()
-		case *as == "json":
-			var data []byte
-			data, err = json.MarshalIndent(a.Selection, "", " ")
-			text = string(data) + "\n"
-		default:
-			text = selection.Text(&a.Selection)
-		}
-		if err != nil {
-			return err
-		}
-		return write(text)
-	}
+	c.RunE = f.run
 	return c
+}
+
+// selectFlags are the flags of select.
+type selectFlags struct {
+	q                  selection.Question
+	as, families, by   *string
+	sizes              *sizes
+	rule               *ruleFlags
+	limits             []string
+	script, members    bool
+	from, machine, out string
+}
+
+func (f *selectFlags) run(c *cobra.Command, arguments []string) error {
+	text, err := "", error(nil)
+	if f.members {
+		text, err = f.predictors()
+	} else {
+		text, err = f.choose(c, arguments[0])
+	}
+	if err != nil {
+		return err
+	}
+	if f.out != "" {
+		return run.WriteFile(f.out, []byte(text))
+	}
+	_, err = fmt.Fprint(c.OutOrStdout(), text)
+	return err
+}
+
+// predictors are C++ classes that predict what the models do.
+func (f *selectFlags) predictors() (string, error) {
+	plan, err := readPlan(*f.families, nil)
+	if err != nil {
+		return "", err
+	}
+	if err := plan.Measure(""); err != nil {
+		return "", err
+	}
+	return plan.Members()
+}
+
+// choose answers the question in the form that was asked for.
+func (f *selectFlags) choose(c *cobra.Command, path string) (string, error) {
+	if err := f.ask(path); err != nil {
+		return "", err
+	}
+	doing(c, "choosing; at most %v (--within)", f.q.Within)
+	a, err := selection.Select(c.Context(), f.q)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case f.script && f.from != "":
+		return scriptFrom(a, f.from)
+	case f.script:
+		return a.Script()
+	case *f.as == "json":
+		data, err := json.MarshalIndent(a.Selection, "", " ")
+		return string(data) + "\n", err
+	}
+	return selection.Text(&a.Selection), nil
+}
+
+// ask makes the question of flags and a call graph.
+func (f *selectFlags) ask(path string) (err error) {
+	if err := f.rule.check(); err != nil {
+		return err
+	}
+	if f.from != "" && !f.script {
+		return usage("--from: expected together with --emit-rc")
+	}
+	if f.q.Best < 1 || f.q.Draws < 0 || f.q.Within <= 0 {
+		return usage("--best, --draws, --within: expected numbers above 0")
+	}
+	if f.q.Graph, f.q.Plan, f.q.Given, err = readQuestion(path, *f.families, *f.by, f.sizes); err != nil {
+		return err
+	}
+	if f.machine != "" {
+		if f.q.Machine, err = machine.Read(f.machine); err != nil {
+			return err
+		}
+	}
+	f.q.Rule = f.rule.Rule
+	for _, l := range f.limits {
+		if err := f.q.Plan.Limit(l); err != nil {
+			return usage("--limit: %v", err)
+		}
+	}
+	for _, name := range f.q.Front {
+		if _, err := f.q.Plan.Quality(name); err != nil {
+			return usage("--front: %v", err)
+		}
+	}
+	return nil
 }
 
 // scriptFrom is the script of the chosen assembly, made of another's.
