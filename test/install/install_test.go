@@ -47,6 +47,22 @@ func open(t *testing.T) string {
 	return directory
 }
 
+// A distribution's Go has no licence in GOROOT.
+func TestLicencesOfADistributionsGo(t *testing.T) {
+	real, err := exec.LookPath("go")
+	require.NoError(t, err)
+	bin, root, out := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "licenses")
+	script := "#!/bin/sh\n[ \"$*\" = \"env GOROOT\" ] && exec echo " + root + "\nexec " + real + " \"$@\"\n"
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "go"), []byte(script), 0o755))
+	c := exec.Command("../../cmd/install/licenses", out)
+	c.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+	text, err := c.CombinedOutput()
+	require.NoError(t, err, "%s", text)
+	licence, err := os.ReadFile(filepath.Join(out, "go", "LICENSE"))
+	require.NoError(t, err)
+	assert.Contains(t, string(licence), "The Go Authors")
+}
+
 // installed is a tree that was installed in one place and moved to another.
 func installed(t *testing.T) string {
 	t.Helper()
@@ -102,7 +118,7 @@ func TestInstalled(t *testing.T) {
 		linked := append(strings.Fields(list), "marple", "go")
 		require.Greater(t, len(linked), 10, list)
 		for _, module := range linked {
-			files, err := filepath.Glob(filepath.Join(tree, "share", "doc", "marple", "licenses", module, "[LC][IO][CP]*")) // LICENSE, COPYING
+			files, err := filepath.Glob(filepath.Join(tree, "share", "doc", "marple", "licenses", module, "[LCc][IOo][CPp]*")) // LICENSE, COPYING, Debian's copyright
 			require.NoError(t, err)
 			assert.NotEmpty(t, files, module)
 		}
