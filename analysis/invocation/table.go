@@ -97,124 +97,48 @@ func tabulate(r io.ReaderAt, size int64, q Question) (*Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("not a Parquet file: %w", err)
 	}
-	leaf := map[string]int{}
-	var numbers []string
-	for i, field := range file.Schema().Fields() {
-		if !field.Leaf() {
-			return nil, fmt.Errorf("column %s is no plain one: not written by Marple", field.Name())
-		}
-		leaf[field.Name()] = i
-		if isNumber(field.Type().Kind()) {
-			numbers = append(numbers, field.Name())
-		}
-	}
-	for _, name := range []string{names[component], names[method]} {
-		if _, there := leaf[name]; !there {
-			return nil, fmt.Errorf("no column %s", name)
-		}
-	}
-	wanted := []string{q.Value, q.Rows}
-	if q.Columns != "" {
-		wanted = append(wanted, q.Columns)
-	}
-	if q.After != "" {
-		wanted = append(wanted, names[rank], names[start], names[wall])
-	}
-	for _, name := range wanted {
-		if !slices.Contains(numbers, name) {
-			return nil, fmt.Errorf("no numbers %q; there are %s", name, strings.Join(numbers, ", "))
-		}
+	x := tabulation{file: file, leaf: map[string]int{}, methods: map[string]bool{}, q: q}
+	if err := x.check(); err != nil {
+		return nil, err
 	}
 	t := &Table{Method: q.Method, Value: q.Value, By: q.Rows, Columns: []string{""}}
 	if slices.Contains(append(slices.Clone(responses), names[overlap], names[offCore]), q.Value) {
 		t.Unit = "s"
 	}
-
-	methods := map[string]bool{}
-	each := func(of string, use func(get func(string) float64)) error {
-		return rowsOf(file, func(values map[int]parquet.Value) {
-			name := text(values, leaf[names[component]]) + "." + text(values, leaf[names[method]])
-			methods[name] = true
-			if name == of {
-				use(func(column string) float64 { return number(values[leaf[column]]) })
-			}
-		})
-	}
-	none := func(what string) error {
-		return fmt.Errorf("no invocation of %s; there are those of %s", what, strings.Join(slices.Sorted(maps.Keys(methods)), ", "))
-	}
-	moments := map[float64]float64{} // by rank: when the invocation ends
-	if q.After != "" {
-		ends := map[float64][]float64{}
-		if err := each(q.After, func(get func(string) float64) {
-			ends[get(names[rank])] = append(ends[get(names[rank])], get(names[start])+get(names[wall]))
-		}); err != nil {
-			return nil, err
-		}
-		for rank, list := range ends {
-			slices.Sort(list)
-			at := len(list) - 1
-			if q.Number > 0 {
-				at = q.Number - 1
-			}
-			if at >= len(list) {
-				return nil, fmt.Errorf("%s was invoked %d times on rank %.0f, not %d", q.After, len(list), rank, q.Number)
-			}
-			moments[rank] = list[at]
-		}
-		if len(ends) == 0 {
-			return nil, none(q.After)
-		}
-		t.Columns = []string{"before", "after"}
-	}
-
-	found, columns, any := map[float64]map[float64]*Cell{}, map[float64]bool{}, false
-	if err := each(q.Method, func(get func(string) float64) {
-		any = true
-		row, column, value := get(q.Rows), 0., get(q.Value)
-		if q.Columns != "" {
-			column = get(q.Columns)
-		} else if q.After != "" {
-			if moment, known := moments[get(names[rank])]; !known || get(names[start]) < moment {
-				column = 0
-			} else {
-				column = 1
-			}
-		}
-		if math.IsNaN(row+column+value) || math.IsInf(value, 0) {
-			t.LeftOut++
-			return
-		}
-		if found[row] == nil {
-			found[row] = map[float64]*Cell{}
-		}
-		if found[row][column] == nil {
-			found[row][column] = &Cell{}
-		}
-		found[row][column].add(value)
-		columns[column] = true
-	}); err != nil {
-		return nil, err
-	}
-	if !any {
-		return nil, none(q.Method)
-	}
-	list := slices.Sorted(maps.Keys(columns))
+	column := func(get numbered) float64 { return 0 }
+	columns := []float64{0}
 	switch {
 	case q.Columns != "":
-		t.Columns = nil
-		for _, x := range list {
+		column = func(get numbered) float64 { return get(q.Columns) }
+	case q.After != "":
+		moments, err := x.moments()
+		if err != nil {
+			return nil, err
+		}
+		column = func(get numbered) float64 {
+			if moment, known := moments[get(names[rank])]; !known || get(names[start]) < moment {
+				return 0
+			}
+			return 1
+		}
+		t.Columns, columns = []string{"before", "after"}, []float64{0, 1}
+	}
+	found, leftOut, err := x.cells(column)
+	if err != nil {
+		return nil, err
+	}
+	if t.LeftOut = leftOut; q.Columns != "" {
+		columns, t.Columns = columnsOf(found), nil
+		for _, x := range columns {
 			t.Columns = append(t.Columns, fmt.Sprintf("%s %.6g", q.Columns, x))
 		}
-	case q.After != "":
-		list = []float64{0, 1}
 	}
-	if len(found) > MaxRows || len(list) > MaxColumns {
-		return nil, fmt.Errorf("%d values of %s and %d columns: at most %d and %d make a table", len(found), q.Rows, len(list), MaxRows, MaxColumns)
+	if len(found) > MaxRows || len(columns) > MaxColumns {
+		return nil, fmt.Errorf("%d values of %s and %d columns: at most %d and %d make a table", len(found), q.Rows, len(columns), MaxRows, MaxColumns)
 	}
 	for row, cells := range found {
 		r := Row{At: row}
-		for _, column := range list {
+		for _, column := range columns {
 			c := cells[column]
 			if c == nil {
 				c = &Cell{}
@@ -225,6 +149,119 @@ func tabulate(r io.ReaderAt, size int64, q Question) (*Table, error) {
 	}
 	slices.SortFunc(t.Rows, func(a, b Row) int { return cmp.Compare(a.At, b.At) })
 	return t, nil
+}
+
+// numbered is a number of an invocation, by the name of its column.
+type numbered func(column string) float64
+
+// tabulation is a question on its way to the answer.
+type tabulation struct {
+	file    *parquet.File
+	leaf    map[string]int  // columns by name
+	methods map[string]bool // that were met
+	q       Question
+}
+
+// check says what of the question is not in the file.
+func (x *tabulation) check() error {
+	var numbers []string
+	for i, field := range x.file.Schema().Fields() {
+		if !field.Leaf() {
+			return fmt.Errorf("column %s is no plain one: not written by Marple", field.Name())
+		}
+		x.leaf[field.Name()] = i
+		if isNumber(field.Type().Kind()) {
+			numbers = append(numbers, field.Name())
+		}
+	}
+	for _, name := range []string{names[component], names[method]} {
+		if _, there := x.leaf[name]; !there {
+			return fmt.Errorf("no column %s", name)
+		}
+	}
+	wanted := []string{x.q.Value, x.q.Rows}
+	if x.q.Columns != "" {
+		wanted = append(wanted, x.q.Columns)
+	}
+	if x.q.After != "" {
+		wanted = append(wanted, names[rank], names[start], names[wall])
+	}
+	for _, name := range wanted {
+		if !slices.Contains(numbers, name) {
+			return fmt.Errorf("no numbers %q; there are %s", name, strings.Join(numbers, ", "))
+		}
+	}
+	return nil
+}
+
+// each visits the invocations of a method; the error says that there are none, too.
+func (x *tabulation) each(of string, use func(numbered)) error {
+	any := false
+	err := rowsOf(x.file, func(values map[int]parquet.Value) {
+		name := text(values, x.leaf[names[component]]) + "." + text(values, x.leaf[names[method]])
+		x.methods[name] = true
+		if name == of {
+			any = true
+			use(func(column string) float64 { return number(values[x.leaf[column]]) })
+		}
+	})
+	if err == nil && !any {
+		return fmt.Errorf("no invocation of %s; there are those of %s", of, strings.Join(slices.Sorted(maps.Keys(x.methods)), ", "))
+	}
+	return err
+}
+
+// moments are when the invocation ends on each rank that divides before from after.
+func (x *tabulation) moments() (map[float64]float64, error) {
+	ends := map[float64][]float64{}
+	if err := x.each(x.q.After, func(get numbered) {
+		ends[get(names[rank])] = append(ends[get(names[rank])], get(names[start])+get(names[wall]))
+	}); err != nil {
+		return nil, err
+	}
+	moments := map[float64]float64{}
+	for rank, list := range ends {
+		slices.Sort(list)
+		at := len(list) - 1
+		if x.q.Number > 0 {
+			at = x.q.Number - 1
+		}
+		if at >= len(list) {
+			return nil, fmt.Errorf("%s was invoked %d times on rank %.0f, not %d", x.q.After, len(list), rank, x.q.Number)
+		}
+		moments[rank] = list[at]
+	}
+	return moments, nil
+}
+
+// cells are the values by row and column, and how many invocations had none.
+func (x *tabulation) cells(column func(numbered) float64) (found map[float64]map[float64]*Cell, leftOut int, err error) {
+	found = map[float64]map[float64]*Cell{}
+	err = x.each(x.q.Method, func(get numbered) {
+		row, column, value := get(x.q.Rows), column(get), get(x.q.Value)
+		if math.IsNaN(row+column+value) || math.IsInf(value, 0) {
+			leftOut++
+			return
+		}
+		if found[row] == nil {
+			found[row] = map[float64]*Cell{}
+		}
+		if found[row][column] == nil {
+			found[row][column] = &Cell{}
+		}
+		found[row][column].add(value)
+	})
+	return found, leftOut, err
+}
+
+func columnsOf(found map[float64]map[float64]*Cell) []float64 {
+	columns := map[float64]bool{}
+	for _, cells := range found {
+		for x := range cells {
+			columns[x] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(columns))
 }
 
 func rowsOf(file *parquet.File, use func(values map[int]parquet.Value)) error {

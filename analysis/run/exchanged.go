@@ -101,6 +101,19 @@ const (
 
 const exchangedPrefix = "exchanged:"
 
+// declaredFamily is what the proxy of a family has declared of it.
+type declaredFamily struct {
+	Policies        []string `yaml:"policies"`
+	Implementations []string `yaml:"implementations"`
+	Rules           []struct {
+		Rule string `yaml:"rule"`
+		When string `yaml:"when"`
+		Then string `yaml:"then"`
+		At   string `yaml:"at"`
+	} `yaml:"rules"`
+	Changes int `yaml:"changes"`
+}
+
 // exchanged takes what proxies of families have declared out of what the program has. The rest is for marple select.
 func exchanged(declared []string) (families []Exchanged, rest []string, problem error) {
 	for _, text := range declared {
@@ -109,17 +122,7 @@ func exchanged(declared []string) (families []Exchanged, rest []string, problem 
 			continue
 		}
 		var file struct {
-			Exchanged map[string]struct {
-				Policies        []string `yaml:"policies"`
-				Implementations []string `yaml:"implementations"`
-				Rules           []struct {
-					Rule string `yaml:"rule"`
-					When string `yaml:"when"`
-					Then string `yaml:"then"`
-					At   string `yaml:"at"`
-				} `yaml:"rules"`
-				Changes int `yaml:"changes"`
-			} `yaml:"exchanged"`
+			Exchanged map[string]declaredFamily `yaml:"exchanged"`
 		}
 		if err := bounded.Unmarshal([]byte(text), &file); err != nil {
 			problem = fmt.Errorf("%.60q…: %w", text, err)
@@ -135,37 +138,8 @@ func exchanged(declared []string) (families []Exchanged, rest []string, problem 
 				at = len(families)
 				families = append(families, Exchanged{Family: name, Policies: []string{}, Implementations: []Served{}, Spells: []Spell{}})
 			}
-			e := &families[at]
-			for _, policy := range one.Policies {
-				if slices.Contains(e.Policies, policy) {
-					continue
-				}
-				if len(e.Policies) == maxPolicies {
-					problem = fmt.Errorf("family %s has more than %d policies", name, maxPolicies)
-					break
-				}
-				e.Policies = append(e.Policies, policy)
-			}
-			for _, i := range one.Implementations {
-				if slices.ContainsFunc(e.Implementations, func(s Served) bool { return s.Name == i }) {
-					continue
-				}
-				if len(e.Implementations) == MaxExchanged {
-					problem = fmt.Errorf("family %s has more than %d implementations", name, MaxExchanged)
-					break
-				}
-				e.Implementations = append(e.Implementations, Served{Name: i})
-			}
-			e.Changes = max(e.Changes, one.Changes)
-			for _, x := range one.Rules {
-				if slices.ContainsFunc(e.Rules, func(r ManagerRule) bool { return r.Name == x.Rule }) {
-					continue
-				}
-				if len(e.Rules) == maxRules {
-					problem = fmt.Errorf("family %s has more than %d rules", name, maxRules)
-					break
-				}
-				e.Rules = append(e.Rules, ManagerRule{Name: x.Rule, When: x.When, Then: x.Then, At: x.At})
+			if err := families[at].add(one); err != nil {
+				problem = err
 			}
 		}
 	}
@@ -174,6 +148,46 @@ func exchanged(declared []string) (families []Exchanged, rest []string, problem 
 	}
 	slices.SortFunc(families, func(a, b Exchanged) int { return strings.Compare(a.Family, b.Family) })
 	return families, rest, problem
+}
+
+// add adds what another proxy of the family has declared, as far as there is room.
+func (e *Exchanged) add(one declaredFamily) error {
+	full := func(most int, what string) error {
+		return fmt.Errorf("family %s has more than %d %s", e.Family, most, what)
+	}
+	var problem error
+	for _, policy := range one.Policies {
+		if slices.Contains(e.Policies, policy) {
+			continue
+		}
+		if len(e.Policies) == maxPolicies {
+			problem = full(maxPolicies, "policies")
+			break
+		}
+		e.Policies = append(e.Policies, policy)
+	}
+	for _, i := range one.Implementations {
+		if slices.ContainsFunc(e.Implementations, func(s Served) bool { return s.Name == i }) {
+			continue
+		}
+		if len(e.Implementations) == MaxExchanged {
+			problem = full(MaxExchanged, "implementations")
+			break
+		}
+		e.Implementations = append(e.Implementations, Served{Name: i})
+	}
+	e.Changes = max(e.Changes, one.Changes)
+	for _, x := range one.Rules {
+		if slices.ContainsFunc(e.Rules, func(r ManagerRule) bool { return r.Name == x.Rule }) {
+			continue
+		}
+		if len(e.Rules) == maxRules {
+			problem = full(maxRules, "rules")
+			break
+		}
+		e.Rules = append(e.Rules, ManagerRule{Name: x.Rule, When: x.When, Then: x.Then, At: x.At})
+	}
+	return problem
 }
 
 // fired counts what rules have done by the call graph, which has it all.

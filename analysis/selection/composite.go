@@ -431,34 +431,7 @@ func (c *composite) call(n *node, sc scenario, to *[]piece) error {
 	if callee.variable < 0 && (caller.variable < 0 || !n.core) {
 		return nil // measured as it is
 	}
-	var samples []sample
-	known := map[*estimate]piece{}
-	add := func(e *estimate, forbidden bool, a, b int) error {
-		if samples == nil {
-			samples = c.samples(n, sc)
-		}
-		p, ok := known[e]
-		if !ok {
-			p = piece{model: -1, mean: math.Inf(1)}
-			if !forbidden {
-				var err error
-				if p, err = c.integrate(e, n, samples); err != nil {
-					return err
-				}
-			}
-			known[e] = p
-		}
-		if caller.variable == callee.variable && a != b {
-			return nil
-		}
-		p.node = n
-		p.term, p.entry = c.place(caller.variable, callee.variable, a, b)
-		if p.variable = callee.variable; p.variable < 0 {
-			p.variable = caller.variable
-		}
-		*to = append(*to, p)
-		return nil
-	}
+	x := calling{c: c, n: n, sc: sc, caller: caller, callee: callee, known: map[*estimate]piece{}, to: to}
 	for _, i := range c.plan.interactions {
 		for a, from := range caller.choices {
 			if !i.caller.fits(caller.component, from) {
@@ -468,7 +441,7 @@ func (c *composite) call(n *node, sc scenario, to *[]piece) error {
 				if !i.callee.fits(callee.component, into) {
 					continue
 				}
-				if err := add(&i.estimate, i.forbidden, a, b); err != nil {
+				if err := x.add(&i.estimate, i.forbidden, a, b); err != nil {
 					return err
 				}
 			}
@@ -476,22 +449,66 @@ func (c *composite) call(n *node, sc scenario, to *[]piece) error {
 	}
 	for a := range caller.choices {
 		for b := range callee.choices {
-			from, into := c.layout(caller, a), c.layout(callee, b)
-			if from == into || from == "" || into == "" || caller.variable == callee.variable && a != b {
-				continue
-			}
-			k := slices.IndexFunc(c.plan.translations, func(t *translation) bool { return t.from == from && t.to == into })
-			if k < 0 {
-				return fmt.Errorf("%s: translations: none from %s to %s, which %s needs to call %s: give its time, or forbidden: yes",
-					c.plan.file.path, from, into, n.caller.Name, n.Name)
-			}
-			t := c.plan.translations[k]
-			if err := add(&t.estimate, t.forbidden, a, b); err != nil {
+			if err := x.translate(a, b); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// calling is a call whose pieces are added up: by the choices of its two ends.
+type calling struct {
+	c              *composite
+	n              *node
+	sc             scenario
+	caller, callee side
+	samples        []sample            // when they are needed
+	known          map[*estimate]piece // what was integrated before
+	to             *[]piece
+}
+
+// add adds an estimate where the caller is its choice a and the callee its choice b.
+func (x *calling) add(e *estimate, forbidden bool, a, b int) error {
+	if x.samples == nil {
+		x.samples = x.c.samples(x.n, x.sc)
+	}
+	p, ok := x.known[e]
+	if !ok {
+		p = piece{model: -1, mean: math.Inf(1)}
+		if !forbidden {
+			var err error
+			if p, err = x.c.integrate(e, x.n, x.samples); err != nil {
+				return err
+			}
+		}
+		x.known[e] = p
+	}
+	if x.caller.variable == x.callee.variable && a != b {
+		return nil
+	}
+	p.node = x.n
+	p.term, p.entry = x.c.place(x.caller.variable, x.callee.variable, a, b)
+	if p.variable = x.callee.variable; p.variable < 0 {
+		p.variable = x.caller.variable
+	}
+	*x.to = append(*x.to, p)
+	return nil
+}
+
+// translate adds what it costs that the two lay out their data differently.
+func (x *calling) translate(a, b int) error {
+	from, into := x.c.layout(x.caller, a), x.c.layout(x.callee, b)
+	if from == into || from == "" || into == "" || x.caller.variable == x.callee.variable && a != b {
+		return nil
+	}
+	k := slices.IndexFunc(x.c.plan.translations, func(t *translation) bool { return t.from == from && t.to == into })
+	if k < 0 {
+		return fmt.Errorf("%s: translations: none from %s to %s, which %s needs to call %s: give its time, or forbidden: yes",
+			x.c.plan.file.path, from, into, x.n.caller.Name, x.n.Name)
+	}
+	t := x.c.plan.translations[k]
+	return x.add(&t.estimate, t.forbidden, a, b)
 }
 
 // place finds the term and its entry for choices of two variables, of which one may be -1.

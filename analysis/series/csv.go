@@ -89,27 +89,10 @@ func readTable(r io.Reader) (*table, error) {
 		return nil, &csvError{1, 0, fmt.Sprintf("%d columns: at most %d can be read", len(header), MaxColumns)}
 	}
 	t := &table{}
-	for i, name := range header {
-		name = strings.TrimSpace(name)
-		line, column := c.FieldPos(i)
-		switch {
-		case name == "" || !utf8.ValidString(name) || strings.ContainsAny(name, "`\x00\n") || len(name) > 128:
-			return nil, &csvError{line, column, fmt.Sprintf("%.40q cannot be the name of a column: expected up to 128 bytes of text", name)}
-		case slices.Contains(t.names, name):
-			return nil, &csvError{line, column, fmt.Sprintf("two columns are called %q", name)}
-		}
-		if _, err := strconv.ParseFloat(name, 64); err == nil {
-			return nil, &csvError{line, column, fmt.Sprintf("%q: expected a header line with the names of the columns, found numbers", name)}
-		}
-		t.names = append(t.names, name)
+	if err := t.header(c, header); err != nil {
+		return nil, err
 	}
-	if len(t.names) < 2 {
-		line, _ := c.FieldPos(0)
-		return nil, &csvError{line, 0, "one column: expected at least one parameter and a response"}
-	}
-	n := len(t.names)
-	t.text, t.numbers, t.labels = make([]bool, n), make([][]float64, n), make([][]string, n)
-	for first := true; ; first = false {
+	for {
 		record, err := c.Read()
 		if errors.Is(err, io.EOF) {
 			return t, t.check()
@@ -117,31 +100,64 @@ func readTable(r io.Reader) (*table, error) {
 		if err != nil {
 			return nil, parseError(err)
 		}
-		line, _ := c.FieldPos(0)
-		if len(record) != n {
-			return nil, &csvError{line, 0, fmt.Sprintf("%d fields: expected %d, as in the header", len(record), n)}
-		}
-		if len(t.lines) >= MaxSamples {
-			return nil, &csvError{line, 0, fmt.Sprintf("more than %d lines", MaxSamples)}
-		}
-		t.lines = append(t.lines, line)
-		for i, field := range record {
-			field = strings.TrimSpace(field)
-			v, ok := parseNumber(field)
-			if first {
-				t.text[i] = !ok
-			}
-			if t.text[i] {
-				t.labels[i] = append(t.labels[i], strings.Clone(field))
-				continue
-			}
-			if !ok {
-				line, column := c.FieldPos(i)
-				return nil, &csvError{line, column, fmt.Sprintf("%s: %.40q: expected a number", t.names[i], field)}
-			}
-			t.numbers[i] = append(t.numbers[i], v)
+		if err := t.row(c, record); err != nil {
+			return nil, err
 		}
 	}
+}
+
+// header takes the names of columns.
+func (t *table) header(c *csv.Reader, header []string) error {
+	for i, name := range header {
+		name = strings.TrimSpace(name)
+		line, column := c.FieldPos(i)
+		switch {
+		case name == "" || !utf8.ValidString(name) || strings.ContainsAny(name, "`\x00\n") || len(name) > 128:
+			return &csvError{line, column, fmt.Sprintf("%.40q cannot be the name of a column: expected up to 128 bytes of text", name)}
+		case slices.Contains(t.names, name):
+			return &csvError{line, column, fmt.Sprintf("two columns are called %q", name)}
+		}
+		if _, err := strconv.ParseFloat(name, 64); err == nil {
+			return &csvError{line, column, fmt.Sprintf("%q: expected a header line with the names of the columns, found numbers", name)}
+		}
+		t.names = append(t.names, name)
+	}
+	n := len(t.names)
+	if n < 2 {
+		line, _ := c.FieldPos(0)
+		return &csvError{line, 0, "one column: expected at least one parameter and a response"}
+	}
+	t.text, t.numbers, t.labels = make([]bool, n), make([][]float64, n), make([][]string, n)
+	return nil
+}
+
+// row takes a line of values; the first one says which columns are text.
+func (t *table) row(c *csv.Reader, record []string) error {
+	line, _ := c.FieldPos(0)
+	if len(record) != len(t.names) {
+		return &csvError{line, 0, fmt.Sprintf("%d fields: expected %d, as in the header", len(record), len(t.names))}
+	}
+	if len(t.lines) >= MaxSamples {
+		return &csvError{line, 0, fmt.Sprintf("more than %d lines", MaxSamples)}
+	}
+	t.lines = append(t.lines, line)
+	for i, field := range record {
+		field = strings.TrimSpace(field)
+		v, ok := parseNumber(field)
+		if len(t.lines) == 1 {
+			t.text[i] = !ok
+		}
+		if t.text[i] {
+			t.labels[i] = append(t.labels[i], strings.Clone(field))
+			continue
+		}
+		if !ok {
+			line, column := c.FieldPos(i)
+			return &csvError{line, column, fmt.Sprintf("%s: %.40q: expected a number", t.names[i], field)}
+		}
+		t.numbers[i] = append(t.numbers[i], v)
+	}
+	return nil
 }
 
 // check refuses columns that would be labels only because of a slip in the first line.
@@ -202,92 +218,106 @@ func parseNumber(field string) (float64, bool) {
 	return v, err == nil && !strings.ContainsAny(field, "_xXpP")
 }
 
-// series makes series of a table.
-func (t *table) series(choice Choice) ([]*Series, error) {
-	index := func(what, name string) (int, error) {
-		if i := slices.Index(t.names, name); i >= 0 {
-			return i, nil
+// roles are what columns of a table are, by index. Labels are what is neither.
+type roles struct {
+	responses, parameters, by, labels []int
+	notes                             []string
+}
+
+// columns looks for those of these names.
+func (t *table) columns(what string, names []string) (list []int, err error) {
+	for _, name := range names {
+		i := slices.Index(t.names, name)
+		if i < 0 {
+			return nil, unknown(what, name, t.names)
 		}
-		return 0, unknown(what, name, t.names)
+		list = append(list, i)
 	}
-	var responses, parameters, by []int
-	for _, name := range choice.Responses {
-		i, err := index("column", name)
-		if err != nil {
-			return nil, err
-		}
-		responses = append(responses, i)
+	return list, nil
+}
+
+// roles of columns, by choice. Without one the last column is the response, and the other ones with numbers are parameters.
+func (t *table) roles(choice Choice) (r roles, err error) {
+	if r.responses, err = t.columns("column", choice.Responses); err != nil {
+		return r, err
 	}
-	if len(responses) == 0 {
-		responses = []int{len(t.names) - 1}
+	if len(r.responses) == 0 {
+		r.responses = []int{len(t.names) - 1}
 	}
-	for _, i := range responses {
+	for _, i := range r.responses {
 		if t.text[i] {
-			return nil, &csvError{t.lines[0], 0, fmt.Sprintf("the response %q is no column of numbers: it begins with %.40q", t.names[i], t.labels[i][0])}
+			return r, &csvError{t.lines[0], 0, fmt.Sprintf("the response %q is no column of numbers: it begins with %.40q", t.names[i], t.labels[i][0])}
 		}
 	}
-	for _, name := range choice.By {
-		i, err := index("column", name)
-		if err != nil {
-			return nil, err
-		}
-		by = append(by, i)
+	if r.by, err = t.columns("column", choice.By); err != nil {
+		return r, err
 	}
-	for _, name := range choice.Parameters {
-		i, err := index("parameter", name)
-		switch {
-		case err != nil:
-			return nil, err
-		case t.text[i]:
-			return nil, fmt.Errorf("the parameter %q is no column of numbers", name)
-		case slices.Contains(responses, i):
-			return nil, fmt.Errorf("%q cannot be both parameter and response", name)
-		}
-		parameters = append(parameters, i)
+	if r.parameters, err = t.columns("parameter", choice.Parameters); err != nil {
+		return r, err
 	}
-	var labels []int
-	var notes []string
+	for _, i := range r.parameters {
+		if t.text[i] {
+			return r, fmt.Errorf("the parameter %q is no column of numbers", t.names[i])
+		}
+		if slices.Contains(r.responses, i) {
+			return r, fmt.Errorf("%q cannot be both parameter and response", t.names[i])
+		}
+	}
+	t.rest(&r, len(choice.Parameters) == 0)
+	if len(r.parameters) == 0 {
+		return r, errors.New("no parameter: expected a column of numbers beside the response")
+	}
+	return r, nil
+}
+
+// rest gives columns that were not chosen their roles: numbers are parameters where none were chosen.
+func (t *table) rest(r *roles, parameters bool) {
 	for i, name := range t.names {
 		switch {
-		case slices.Contains(responses, i) || slices.Contains(by, i) || slices.Contains(parameters, i):
+		case slices.Contains(r.responses, i) || slices.Contains(r.by, i) || slices.Contains(r.parameters, i):
 		case t.text[i]:
-			labels = append(labels, i)
+			r.labels = append(r.labels, i)
 		case repetition(name):
-			if len(choice.Parameters) == 0 {
-				notes = append(notes, fmt.Sprintf("column %q is taken to number repeated measurements; name it with --param if it is a parameter", name))
+			if parameters {
+				r.notes = append(r.notes, fmt.Sprintf("column %q is taken to number repeated measurements; name it with --param if it is a parameter", name))
 			}
-		case len(choice.Parameters) == 0:
-			parameters = append(parameters, i)
+		case parameters:
+			r.parameters = append(r.parameters, i)
 		default:
-			labels = append(labels, i)
+			r.labels = append(r.labels, i)
 		}
 	}
-	if len(parameters) == 0 {
-		return nil, errors.New("no parameter: expected a column of numbers beside the response")
+}
+
+// series makes series of a table.
+func (t *table) series(choice Choice) ([]*Series, error) {
+	r, err := t.roles(choice)
+	if err != nil {
+		return nil, err
 	}
 	var list []*Series
 	found := map[string]*Series{}
 	for row := range t.lines {
 		var name []string
-		for _, i := range by {
+		for _, i := range r.by {
 			name = append(name, t.label(i, row))
 		}
-		for _, response := range responses {
+		for _, response := range r.responses {
 			key := strings.Join(name, "\x00") + "\x00" + t.names[response]
 			s := found[key]
 			if s == nil {
 				if len(list) >= MaxSeries {
 					return nil, fmt.Errorf("more than %d different values of %s", MaxSeries, strings.Join(choice.By, ", "))
 				}
-				s = &Series{Name: strings.Join(name, " "), Response: t.names[response], Labels: map[string][]string{}, Notes: notes}
-				for _, i := range parameters {
+				s = &Series{Name: strings.Join(name, " "), Response: t.names[response], Labels: map[string][]string{}, Notes: r.notes}
+				for _, i := range r.parameters {
 					s.Parameters = append(s.Parameters, t.names[i])
 				}
 				found[key] = s
 				list = append(list, s)
 			}
-			x := make([]float64, len(parameters))
-			for k, i := range parameters {
+			x := make([]float64, len(r.parameters))
+			for k, i := range r.parameters {
 				x[k] = t.numbers[i][row]
 			}
 			y := t.numbers[response][row]
@@ -296,7 +326,7 @@ func (t *table) series(choice Choice) ([]*Series, error) {
 				continue
 			}
 			s.X, s.Y = append(s.X, x), append(s.Y, y)
-			for _, i := range labels {
+			for _, i := range r.labels {
 				s.Labels[t.names[i]] = append(s.Labels[t.names[i]], t.label(i, row))
 			}
 		}

@@ -129,30 +129,7 @@ func (r *Runs) Series(least float64, choice Choice) ([]*Series, error) {
 			return nil, unknown("quantity", name, quantities)
 		}
 	}
-	share := make([]float64, len(r.Paths))
-	inside := make([]bool, len(r.Paths)) // something of it is MPI, in some run
-	for _, p := range r.Points {
-		for _, t := range p.Times {
-			share[t.Path] = max(share[t.Path], float64(t.Ns)/float64(max(p.Total, 1)))
-			inside[t.Path] = inside[t.Path] || t.MPI > 0
-		}
-	}
-	found := make([][]*Series, len(r.Paths))
-	var order []int // of paths: most time first, callers before those they call
-	for i, path := range r.Paths {
-		if share[i] < least {
-			continue
-		}
-		order = append(order, i)
-		for _, response := range responses {
-			if response == "time" || inside[i] && !path.MPI { // else it would be the same as its time, or nothing
-				found[i] = append(found[i], &Series{Name: path.Name, Response: response, Unit: "s", Parameters: parameters})
-			}
-		}
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(share[b], share[a]), cmp.Compare(len(r.Paths[a].Name), len(r.Paths[b].Name)))
-	})
+	found, order := r.wanted(least, responses, parameters)
 	for _, p := range r.Points {
 		x := make([]float64, len(parameters))
 		for i, name := range parameters {
@@ -181,6 +158,35 @@ func (r *Runs) Series(least float64, choice Choice) ([]*Series, error) {
 		}
 	}
 	return list, nil
+}
+
+// wanted are empty series of the paths that take at least a share of the time in some run, by path; and these paths: most time first,
+// callers before those they call.
+func (r *Runs) wanted(least float64, responses, parameters []string) (found [][]*Series, order []int) {
+	share := make([]float64, len(r.Paths))
+	inside := make([]bool, len(r.Paths)) // something of it is MPI, in some run
+	for _, p := range r.Points {
+		for _, t := range p.Times {
+			share[t.Path] = max(share[t.Path], float64(t.Ns)/float64(max(p.Total, 1)))
+			inside[t.Path] = inside[t.Path] || t.MPI > 0
+		}
+	}
+	found = make([][]*Series, len(r.Paths))
+	for i, path := range r.Paths {
+		if share[i] < least {
+			continue
+		}
+		order = append(order, i)
+		for _, response := range responses {
+			if response == "time" || inside[i] && !path.MPI { // else it would be the same as its time, or nothing
+				found[i] = append(found[i], &Series{Name: path.Name, Response: response, Unit: "s", Parameters: parameters})
+			}
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(share[b], share[a]), cmp.Compare(len(r.Paths[a].Name), len(r.Paths[b].Name)))
+	})
+	return found, order
 }
 
 func (t Time) quantity(response string) float64 {
