@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -31,17 +32,17 @@ const (
 	widest      = 160
 )
 
-// ReadSources finds the lines of the run's call paths in the files below a directory, of those with most time first. Files are
-// told apart by as much of their paths as there is.
-func ReadSources(r *run.Run, directory string) (map[string]Source, error) {
-	root, err := os.OpenRoot(directory)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	named := map[string][]string{} // by base name: paths below the directory
+// sourceTree is the files below a directory.
+type sourceTree struct {
+	directory string
+	named     map[string][]string // paths below it, by base name
+	read      map[string][]string // lines of those that were read
+}
+
+func lookAt(root *os.Root, directory string) (*sourceTree, error) {
+	t := &sourceTree{directory, map[string][]string{}, map[string][]string{}}
 	looked := 0
-	err = fs.WalkDir(root.FS(), ".", func(path string, e fs.DirEntry, err error) error {
+	err := fs.WalkDir(root.FS(), ".", func(path string, e fs.DirEntry, err error) error {
 		if looked++; looked > mostFiles {
 			return fs.SkipAll
 		}
@@ -52,86 +53,103 @@ func ReadSources(r *run.Run, directory string) (map[string]Source, error) {
 			return fs.SkipDir
 		}
 		if e.Type().IsRegular() {
-			named[e.Name()] = append(named[e.Name()], path)
+			t.named[e.Name()] = append(t.named[e.Name()], path)
 		}
 		return nil
 	})
+	return t, err
+}
+
+// lines of the file that is most like one in a call path; nil: there is none.
+func (t *sourceTree) lines(file string) []string {
+	path := nearest(file, t.named[filepath.Base(file)])
+	if path == "" {
+		return nil
+	}
+	if _, known := t.read[path]; !known {
+		t.read[path] = nil
+		if data, err := files.Read(filepath.Join(t.directory, path), mostSource); err == nil {
+			t.read[path] = strings.Split(strings.ToValidUTF8(string(data), "�"), "\n")
+		}
+	}
+	return t.read[path]
+}
+
+// ReadSources finds the lines of the run's call paths in the files below a directory, of those with most time first. Files are
+// told apart by as much of their paths as there is.
+func ReadSources(r *run.Run, directory string) (map[string]Source, error) {
+	root, err := os.OpenRoot(directory)
 	if err != nil {
 		return nil, err
 	}
-	read := map[string][]string{}
-	lines := func(file string) []string {
-		path := nearest(file, named[filepath.Base(file)])
-		if path == "" {
-			return nil
-		}
-		if _, known := read[path]; !known {
-			read[path] = nil
-			if data, err := files.Read(filepath.Join(directory, path), mostSource); err == nil {
-				read[path] = strings.Split(strings.ToValidUTF8(string(data), "�"), "\n")
-			}
-		}
-		return read[path]
+	defer root.Close()
+	tree, err := lookAt(root, directory)
+	if err != nil {
+		return nil, err
 	}
-	var list []*run.Node
-	caller := map[string]*run.Node{}
+	list, g := []*run.Node{}, callTree{map[string]*run.Node{}, map[string]*run.Node{}}
 	for _, root := range r.CallGraph {
 		root.Walk(func(n *run.Node, _ int) bool {
-			list = append(list, n)
+			list, g.nodes[n.ID] = append(list, n), n
 			for _, below := range n.Children {
-				caller[below.ID] = n
+				g.caller[below.ID] = n
 			}
 			return true
 		})
 	}
-	slices.SortStableFunc(list, func(a, b *run.Node) int {
-		return int(min(max(int64(b.Inclusive.Sum)-int64(a.Inclusive.Sum), -1), 1))
-	})
-	nodes := map[string]*run.Node{}
-	for _, n := range list {
-		nodes[n.ID] = n
-	}
+	slices.SortStableFunc(list, func(a, b *run.Node) int { return cmp.Compare(b.Inclusive.Sum, a.Inclusive.Sum) })
 	out := map[string]Source{}
 	for _, n := range list {
 		if len(out) >= mostPlaces {
 			break
 		}
-		file, from, to := n.File, n.Line, n.Line
-		if n.Kind == callgraph.KindGap.String() && n.Of == "" {
-			a, b := nodes[n.From], nodes[n.To]
-			switch {
-			case a == nil || b == nil:
-				continue
-			case caller[a.ID] != caller[b.ID]: // the lines between are not one function's: the end in the gap's own tells where it is
-				if caller[a.ID] == caller[n.ID] {
-					b = a
-				}
-				a = b
-			case a.File != b.File || b.Line < a.Line || b.Line-a.Line > mostBetween:
-				continue
-			}
-			file, from, to = a.File, a.Line, b.Line
-		}
+		file, from, to := g.place(n)
 		if file == "" || from < 1 {
 			continue
 		}
-		text := lines(file)
-		if to > len(text) {
-			continue // another version of it
+		if text := tree.lines(file); to <= len(text) { // else another version of it
+			out[n.ID] = excerpt(file, text, from, to)
 		}
-		first := max(1, from-around)
-		s := Source{File: filepath.Base(file), First: first, From: from, To: to}
-		for _, line := range text[first-1 : min(len(text), to+around)] {
-			line = strings.TrimRight(strings.ReplaceAll(line, "\t", "    "), " \r")
-			if r := []rune(line); len(r) > widest {
-				line = string(r[:widest]) + "…"
-			}
-			s.Lines = append(s.Lines, line)
-		}
-		outdent(s.Lines)
-		out[n.ID] = s
 	}
 	return out, nil
+}
+
+// callTree is the nodes of call graphs, and the caller of each, by ID.
+type callTree struct{ nodes, caller map[string]*run.Node }
+
+// place is the lines of a node: of what lies between two calls, those from one to the other. "": they are not known.
+func (g callTree) place(n *run.Node) (file string, from, to int) {
+	if n.Kind != callgraph.KindGap.String() || n.Of != "" {
+		return n.File, n.Line, n.Line
+	}
+	a, b := g.nodes[n.From], g.nodes[n.To]
+	switch {
+	case a == nil || b == nil:
+		return "", 0, 0
+	case g.caller[a.ID] != g.caller[b.ID]: // the lines between are not one function's: the end in the gap's own tells where it is
+		if g.caller[a.ID] == g.caller[n.ID] {
+			b = a
+		}
+		a = b
+	case a.File != b.File || b.Line < a.Line || b.Line-a.Line > mostBetween:
+		return "", 0, 0
+	}
+	return a.File, a.Line, b.Line
+}
+
+// excerpt is some lines of a file, and some around them.
+func excerpt(file string, text []string, from, to int) Source {
+	first := max(1, from-around)
+	s := Source{File: filepath.Base(file), First: first, From: from, To: to}
+	for _, line := range text[first-1 : min(len(text), to+around)] {
+		line = strings.TrimRight(strings.ReplaceAll(line, "\t", "    "), " \r")
+		if r := []rune(line); len(r) > widest {
+			line = string(r[:widest]) + "…"
+		}
+		s.Lines = append(s.Lines, line)
+	}
+	outdent(s.Lines)
+	return s
 }
 
 // outdent takes away what all lines begin with: there is little room beside a finding.

@@ -74,41 +74,7 @@ func (p *Plot) panel(b *strings.Builder, number int) {
 		}
 	}
 	for i, c := range curves {
-		fmt.Fprintf(b, `<g class="c%d">`, i%6)
-		var band, back strings.Builder
-		for k := range c.x {
-			if usable(c.low[k]) && usable(c.high[k]) && c.high[k] > c.low[k] {
-				fmt.Fprintf(&band, "%.1f %.1f ", x(c.x[k]), within(c.high[k]))
-			}
-		}
-		for k := len(c.x) - 1; k >= 0; k-- {
-			if usable(c.low[k]) && usable(c.high[k]) && c.high[k] > c.low[k] {
-				fmt.Fprintf(&back, "%.1f %.1f ", x(c.x[k]), within(c.low[k]))
-			}
-		}
-		if band.Len() > 0 {
-			fmt.Fprintf(b, `<polygon class="band" points="%s%s"/>`, band.String(), strings.TrimSpace(back.String()))
-		}
-		for _, inside := range []bool{true, false} {
-			class := "curve"
-			if !inside {
-				class = "curve beyond"
-			}
-			path, pen := "", "M"
-			for k := range c.x {
-				drawn := usable(c.y[k]) && (c.inside[k] == inside || !inside && k+1 < len(c.x) && c.inside[k] && !c.inside[k+1])
-				if !drawn {
-					pen = "M"
-					continue
-				}
-				path += fmt.Sprintf("%s%.1f %.1f", pen, x(c.x[k]), within(c.y[k]))
-				pen = "L"
-			}
-			if path != "" {
-				fmt.Fprintf(b, `<path class="%s" d="%s"/>`, class, path)
-			}
-		}
-		b.WriteString("</g>\n")
+		c.draw(b, i, x, within)
 	}
 	for _, q := range p.points() {
 		class := "point"
@@ -124,6 +90,46 @@ func (p *Plot) panel(b *strings.Builder, number int) {
 			text(left+32, top+12+16*float64(i), "start", "", c.name)
 		}
 	}
+}
+
+// draw draws a curve and its band at the places that x and y give.
+func (c sampled) draw(b *strings.Builder, number int, x, y func(float64) float64) {
+	fmt.Fprintf(b, `<g class="c%d">`, number%6)
+	var band, back strings.Builder
+	known := func(k int) bool { return usable(c.low[k]) && usable(c.high[k]) && c.high[k] > c.low[k] }
+	for k := range c.x {
+		if known(k) {
+			fmt.Fprintf(&band, "%.1f %.1f ", x(c.x[k]), y(c.high[k]))
+		}
+	}
+	for k := len(c.x) - 1; k >= 0; k-- {
+		if known(k) {
+			fmt.Fprintf(&back, "%.1f %.1f ", x(c.x[k]), y(c.low[k]))
+		}
+	}
+	if band.Len() > 0 {
+		fmt.Fprintf(b, `<polygon class="band" points="%s%s"/>`, band.String(), strings.TrimSpace(back.String()))
+	}
+	for _, inside := range []bool{true, false} {
+		class := "curve"
+		if !inside {
+			class = "curve beyond"
+		}
+		path, pen := "", "M"
+		for k := range c.x {
+			drawn := usable(c.y[k]) && (c.inside[k] == inside || !inside && k+1 < len(c.x) && c.inside[k] && !c.inside[k+1])
+			if !drawn {
+				pen = "M"
+				continue
+			}
+			path += fmt.Sprintf("%s%.1f %.1f", pen, x(c.x[k]), y(c.y[k]))
+			pen = "L"
+		}
+		if path != "" {
+			fmt.Fprintf(b, `<path class="%s" d="%s"/>`, class, path)
+		}
+	}
+	b.WriteString("</g>\n")
 }
 
 // clean makes a text fit for XML and for a heading.

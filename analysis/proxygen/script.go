@@ -109,78 +109,100 @@ func (s *Script) mastermind() (string, bool) {
 // interposed is the script with a proxy between each port that has one and whoever uses it. class gives the class of the
 // proxies of a component's port, "" if there is none; directory is where they are.
 func (s *Script) interposed(directory string, class func(component, port string) string) string {
-	var out []string
-	mastermind, made := s.mastermind()
-	proxies := map[provided]string{} // instances
-	proxyOf := func(p provided) string {
-		if !slices.Contains(s.used, p) || class(s.instances[p.instance], p.port) == "" {
-			return ""
-		}
-		name := proxies[p]
-		if name == "" {
-			name = p.instance + "_" + p.port + "_proxy"
-			for s.instances[name] != "" {
-				name += "_"
-			}
-			proxies[p] = name
-		}
-		return name
-	}
-	there := false       // the Mastermind
-	var waiting []string // connections to it
+	x := interposing{s: s, class: class, proxies: map[provided]string{}}
+	x.mastermind, x.made = s.mastermind()
 	pathed := false
 	for _, line := range s.lines {
 		w := words(line)
 		if len(w) == 0 {
-			out = append(out, line)
+			x.write(line)
 			continue
 		}
 		switch w[0] {
 		case "path":
-			out = append(out, line)
+			x.write(line)
 			if len(w) == 3 && (w[1] == "set" || !pathed) {
-				out, pathed = append(out, "path append "+directory), true
+				x.write("path append " + directory)
+				pathed = true
 			}
 		case "create", "instantiate":
-			if !made && !there {
-				out, there = append(out, "repository get-global "+mastermindClass, "create "+mastermindClass+" "+mastermind), true
-			}
-			out = append(out, line)
-			there = there || w[2] == mastermind
-			for _, p := range s.used {
-				if p.instance != w[2] || proxyOf(p) == "" {
-					continue
-				}
-				name, proxy := proxyOf(p), class(w[1], p.port)
-				out = append(out, "repository get-global "+proxy, "create "+proxy+" "+name,
-					fmt.Sprintf("connect %s %s_proxied %s %s", name, p.port, p.instance, p.port))
-				waiting = append(waiting, fmt.Sprintf("connect %s %s %s %s", name, monitorPort, mastermind, monitorPort))
-			}
-			if there {
-				out, waiting = append(out, waiting...), nil
-			}
+			x.create(line, w[1], w[2])
 		case "connect", "disconnect":
-			if name := proxyOf(provided{w[3], w[4]}); name != "" {
+			if name := x.proxy(provided{w[3], w[4]}); name != "" {
 				line = fmt.Sprintf("%s %s %s %s %s", w[0], w[1], w[2], name, w[4])
 			}
-			out = append(out, line)
+			x.write(line)
 		case "go", "run":
-			if name := proxyOf(provided{w[1], w[2]}); name != "" {
+			if name := x.proxy(provided{w[1], w[2]}); name != "" {
 				line = fmt.Sprintf("%s %s %s", w[0], name, w[2])
 			}
-			out = append(out, line)
+			x.write(line)
 		case "remove":
 			for _, p := range s.used {
-				if name := proxies[p]; p.instance == w[1] && name != "" {
-					out = append(out, "remove "+name)
+				if name := x.proxies[p]; p.instance == w[1] && name != "" {
+					x.write("remove " + name)
 				}
 			}
-			out = append(out, line)
+			x.write(line)
 		default:
-			out = append(out, line)
+			x.write(line)
 		}
 	}
-	return strings.Join(out, "\n") + "\n"
+	return strings.Join(x.out, "\n") + "\n"
+}
+
+// interposing is a script that proxies are put into.
+type interposing struct {
+	s       *Script
+	class   func(component, port string) string
+	proxies map[provided]string // instances
+
+	mastermind  string // its instance
+	made, there bool   // the script makes it; it is made by now
+
+	out     []string
+	waiting []string // connections to the Mastermind
+}
+
+func (x *interposing) write(lines ...string) { x.out = append(x.out, lines...) }
+
+// proxy is the instance that stands before a port; "": none.
+func (x *interposing) proxy(p provided) string {
+	if !slices.Contains(x.s.used, p) || x.class(x.s.instances[p.instance], p.port) == "" {
+		return ""
+	}
+	name := x.proxies[p]
+	if name == "" {
+		name = p.instance + "_" + p.port + "_proxy"
+		for x.s.instances[name] != "" {
+			name += "_"
+		}
+		x.proxies[p] = name
+	}
+	return name
+}
+
+// create makes a component, and the proxies of its ports behind it.
+func (x *interposing) create(line, class, instance string) {
+	if !x.made && !x.there {
+		x.write("repository get-global "+mastermindClass, "create "+mastermindClass+" "+x.mastermind)
+		x.there = true
+	}
+	x.write(line)
+	x.there = x.there || instance == x.mastermind
+	for _, p := range x.s.used {
+		if p.instance != instance || x.proxy(p) == "" {
+			continue
+		}
+		name, proxy := x.proxy(p), x.class(class, p.port)
+		x.write("repository get-global "+proxy, "create "+proxy+" "+name,
+			fmt.Sprintf("connect %s %s_proxied %s %s", name, p.port, p.instance, p.port))
+		x.waiting = append(x.waiting, fmt.Sprintf("connect %s %s %s %s", name, monitorPort, x.mastermind, monitorPort))
+	}
+	if x.there {
+		x.write(x.waiting...)
+		x.waiting = nil
+	}
 }
 
 // Instances are the class of each.
@@ -200,21 +222,12 @@ func (s *Script) Changed(c Change) string {
 	classes := s.Instances()
 	maps.Copy(classes, c.Classes)
 	of := func(line string) []string { return strings.Fields(line) }
-	used := func(class string) bool {
-		for _, other := range classes {
-			if other == class {
-				return true
-			}
-		}
-		return slices.ContainsFunc(c.With, func(line string) bool { w := of(line); return len(w) == 3 && w[0] == "create" && w[1] == class })
+	among := func(instances map[string]string, class string) bool {
+		return slices.Contains(slices.Collect(maps.Values(instances)), class)
 	}
-	was := func(class string) bool {
-		for _, other := range s.instances {
-			if other == class {
-				return true
-			}
-		}
-		return false
+	used := func(class string) bool {
+		return among(classes, class) ||
+			slices.ContainsFunc(c.With, func(line string) bool { w := of(line); return len(w) == 3 && w[0] == "create" && w[1] == class })
 	}
 	var out, loaded []string
 	load := func(class string) {
@@ -237,7 +250,7 @@ func (s *Script) Changed(c Change) string {
 		case slices.Contains(c.Without, strings.Join(w, " ")):
 			continue
 		case len(w) == 3 && (w[0] == "repository" || w[0] == "rep") && strings.HasPrefix(w[1], "get"):
-			if was(w[2]) && !used(w[2]) {
+			if among(s.instances, w[2]) && !used(w[2]) {
 				continue
 			}
 			loaded = append(loaded, w[2])

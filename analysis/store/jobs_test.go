@@ -19,14 +19,12 @@ func job(user, program string, started time.Time, imbalance float64) Job {
 }
 
 func stores(t *testing.T, do func(t *testing.T, s *Store)) {
-	for name, fresh := range map[string]func() string{"SQLite": func() string { return t.TempDir() + "/jobs.db" }, "PostgreSQL": func() string { return postgres.Fresh(t) }} {
-		t.Run(name, func(t *testing.T) {
-			s, err := Open(ctx, fresh(), Create)
-			require.NoError(t, err)
-			defer s.Close()
-			do(t, s)
-		})
-	}
+	places(t, func(t *testing.T, fresh func() string) {
+		s, err := Open(ctx, fresh(), Create)
+		require.NoError(t, err)
+		defer s.Close()
+		do(t, s)
+	})
 }
 
 // A job is there once, however often it is taken; sums and lists are those of the jobs that are asked for.

@@ -70,33 +70,10 @@ func parseAbbrevs(sec *sections, off uint64, f format, only uint64, b *budget) (
 		if n == maxAbbrevs || !b.spend(effort) {
 			return nil, errAbbrev
 		}
-		a := abbrev{tag: dwarf.Tag(c.uleb()), children: c.u8() != 0}
 		wanted := only == 0 || code == only
-		for {
-			spec := attrSpec{attr: dwarf.Attr(c.uleb()), form: form(c.uleb())}
-			if spec.form == formImplicit {
-				spec.implicit = c.sleb()
-			}
-			if spec.attr == 0 && spec.form == 0 {
-				break
-			}
-			attrs++
-			if c.bad || attrs > maxAbbrevAttrs || !b.spend(effort) {
-				return nil, errAbbrev
-			}
-			if wanted {
-				a.attrs = append(a.attrs, spec)
-			}
-			if spec.attr == dwarf.AttrLowpc || spec.attr == dwarf.AttrRanges {
-				a.hasCode = true
-			}
-			if size := f.fixedSize(spec.form); size < 0 || a.size < 0 {
-				a.size = -1
-			} else {
-				a.size += size
-			}
-		}
-		if c.bad {
+		a := abbrev{tag: dwarf.Tag(c.uleb()), children: c.u8() != 0}
+		count, ok := a.parse(&c, f, wanted, maxAbbrevAttrs-attrs, func() bool { return b.spend(effort) })
+		if attrs += count; !ok {
 			return nil, errAbbrev
 		}
 		if !wanted {
@@ -120,4 +97,32 @@ func parseAbbrevs(sec *sections, off uint64, f format, only uint64, b *budget) (
 	}
 	t.bytes = int64(64*(len(t.dense)+2*len(t.sparse)) + 24*attrs)
 	return t, nil
+}
+
+// parse reads the attributes of an abbrev, up to a number of them, and keeps them if they are wanted. It returns how many there are.
+func (a *abbrev) parse(c *cursor, f format, wanted bool, most int, spend func() bool) (count int, ok bool) {
+	for {
+		spec := attrSpec{attr: dwarf.Attr(c.uleb()), form: form(c.uleb())}
+		if spec.form == formImplicit {
+			spec.implicit = c.sleb()
+		}
+		if spec.attr == 0 && spec.form == 0 {
+			return count, !c.bad
+		}
+		count++
+		if c.bad || count > most || !spend() {
+			return count, false
+		}
+		if wanted {
+			a.attrs = append(a.attrs, spec)
+		}
+		if spec.attr == dwarf.AttrLowpc || spec.attr == dwarf.AttrRanges {
+			a.hasCode = true
+		}
+		if size := f.fixedSize(spec.form); size < 0 || a.size < 0 {
+			a.size = -1
+		} else {
+			a.size += size
+		}
+	}
 }

@@ -24,23 +24,10 @@ func Write(r *run.Run, directory string) error {
 	if r.Root() == nil {
 		return errEmpty
 	}
-	metrics := []string{"TIME"}
-	for _, root := range r.CallGraph {
-		deep := false
-		root.Walk(func(n *run.Node, depth int) bool {
-			deep = deep || depth > mostDepth
-			for _, m := range n.Metrics {
-				if !slices.Contains(metrics, m.Name) {
-					metrics = append(metrics, m.Name)
-				}
-			}
-			return !deep
-		})
-		if deep {
-			return fmt.Errorf("call paths deeper than %d are no use to TAU's tools", mostDepth)
-		}
+	metrics, err := metricsOf(r)
+	if err != nil {
+		return err
 	}
-	slices.Sort(metrics[1:])
 	directories := []string{directory}
 	if len(metrics) > 1 {
 		directories = directories[:0]
@@ -55,29 +42,55 @@ func Write(r *run.Run, directory string) error {
 			directories = append(directories, d)
 		}
 	}
-	w := &writer{r: r, metrics: metrics}
+	w := &writer{r: r, metrics: metrics, directories: directories}
 	for i := range r.PerRank {
-		b := &r.PerRank[i]
-		for thread, root := range r.CallGraph {
-			if thread > 1 {
-				break
+		for thread, root := range r.CallGraph[:min(len(r.CallGraph), 2)] {
+			if err := w.profile(&r.PerRank[i], thread, root); err != nil {
+				return err
 			}
-			rows := w.thread(root, b, thread)
-			if thread > 0 && len(rows) == 1 {
-				continue
+		}
+	}
+	return nil
+}
+
+// metricsOf a run: the time first, then those of its nodes.
+func metricsOf(r *run.Run) ([]string, error) {
+	metrics := []string{"TIME"}
+	for _, root := range r.CallGraph {
+		deep := false
+		root.Walk(func(n *run.Node, depth int) bool {
+			deep = deep || depth > mostDepth
+			for _, m := range n.Metrics {
+				if !slices.Contains(metrics, m.Name) {
+					metrics = append(metrics, m.Name)
+				}
 			}
-			for m, metric := range metrics {
-				f := &File{Metric: metric, Metadata: w.metadata(b), Timers: make([]Timer, len(rows))}
-				for i, t := range rows {
-					f.Timers[i] = t.of(m)
-				}
-				if thread == 0 {
-					f.Events = w.events(b)
-				}
-				if err := write(f, filepath.Join(directories[m], location{b.Rank, 0, thread}.file())); err != nil {
-					return err
-				}
-			}
+			return !deep
+		})
+		if deep {
+			return nil, fmt.Errorf("call paths deeper than %d are no use to TAU's tools", mostDepth)
+		}
+	}
+	slices.Sort(metrics[1:])
+	return metrics, nil
+}
+
+// profile writes the files of a rank's thread, one for each metric; none of other threads that did nothing.
+func (w *writer) profile(b *run.RankBalance, thread int, root *run.Node) error {
+	rows := w.thread(root, b, thread)
+	if thread > 0 && len(rows) == 1 {
+		return nil
+	}
+	for m, metric := range w.metrics {
+		f := &File{Metric: metric, Metadata: w.metadata(b), Timers: make([]Timer, len(rows))}
+		for i, t := range rows {
+			f.Timers[i] = t.of(m)
+		}
+		if thread == 0 {
+			f.Events = w.events(b)
+		}
+		if err := write(f, filepath.Join(w.directories[m], location{b.Rank, 0, thread}.file())); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -96,8 +109,8 @@ func write(f *File, path string) error {
 }
 
 type writer struct {
-	r       *run.Run
-	metrics []string
+	r                    *run.Run
+	metrics, directories []string
 }
 
 // timer is a Timer of all metrics.

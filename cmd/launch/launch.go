@@ -70,44 +70,56 @@ or MARPLE_CONFIG (keep-raw: on). A flag counts more than a variable, a variable 
 		}
 		set := map[string]string{}
 		if *file != "" {
-			fromFile, err := config(*file)
-			if err != nil {
+			var err error
+			if set, err = config(*file); err != nil {
 				return UsageError{err}
 			}
-			set = fromFile
 		}
-		for _, s := range setting.Table {
-			if v, ok := os.LookupEnv(s.Variable()); ok {
-				set[s.Key] = v
-			}
-			if c.Flags().Changed(s.Key) || s.Key == "params" && c.Flags().Changed("param") {
-				set[s.Key] = *values[s.Key]
-				if err := s.Check(set[s.Key]); err != nil {
-					return Usage("--%v", err)
-				}
-			}
+		if err := choose(c, set, values); err != nil {
+			return err
 		}
-		// In a job that the site measures: whoever writes marple exec there wants to see the report.
-		if strings.Contains(os.Getenv("LD_PRELOAD"), "/libmarple.so") && !c.Flags().Changed("site") {
-			set["site"] = "0"
-		}
-		for _, key := range []string{"families", "machine"} { // the program may change its directory
-			if path, err := filepath.Abs(set[key]); err == nil && set[key] != "" {
-				set[key] = path
-			}
-		}
-		if own := set["knowledge"]; own != "" {
-			if err := knowledge(own); err != nil {
-				return Usage("--knowledge: %v", err)
-			}
-			if path, err := filepath.Abs(own); err == nil {
-				set["knowledge"] = path
-			}
+		if err := anchor(set, knowledge); err != nil {
+			return err
 		}
 		sayMisspelt(os.Environ())
 		return replace(arguments, set)
 	}
 	return c
+}
+
+// choose puts variables above the file's settings, and flags above both.
+func choose(c *cobra.Command, set map[string]string, flags map[string]*string) error {
+	for _, s := range setting.Table {
+		if v, ok := os.LookupEnv(s.Variable()); ok {
+			set[s.Key] = v
+		}
+		if c.Flags().Changed(s.Key) || s.Key == "params" && c.Flags().Changed("param") {
+			set[s.Key] = *flags[s.Key]
+			if err := s.Check(set[s.Key]); err != nil {
+				return Usage("--%v", err)
+			}
+		}
+	}
+	// In a job that the site measures: whoever writes marple exec there wants to see the report.
+	if strings.Contains(os.Getenv("LD_PRELOAD"), "/libmarple.so") && !c.Flags().Changed("site") {
+		set["site"] = "0"
+	}
+	return nil
+}
+
+// anchor makes paths absolute, since the program may change its directory, and looks at a directory of knowledge while there is time to mend it.
+func anchor(set map[string]string, knowledge func(directory string) error) error {
+	if own := set["knowledge"]; own != "" {
+		if err := knowledge(own); err != nil {
+			return Usage("--knowledge: %v", err)
+		}
+	}
+	for _, key := range []string{"families", "machine", "knowledge"} {
+		if path, err := filepath.Abs(set[key]); err == nil && set[key] != "" {
+			set[key] = path
+		}
+	}
+	return nil
 }
 
 // variables are those that settings have, and those of the commands.

@@ -35,8 +35,11 @@ template <typename Result, typename... Parameters, Result (*next)(Parameters...)
     }
 };
 
-/* A symbol that is bound, when the library is loaded, to what its resolver returns: no type is written out. */
+/* A symbol that is bound, when the library is loaded, to what its resolver returns: no type is written out. What mpi.h declares and the
+   library does not have (MPI_Status_f082f of MPICH 4.2) nobody calls. */
+#define PRAGMA(text) _Pragma(#text)
 #define COUNT(name)                                                                                             \
+    PRAGMA(weak P##name)                                                                                        \
     extern "C" __attribute__((visibility("hidden"))) decltype(&name) resolve_##name() { return function<P##name>::call; } \
     extern "C" __typeof__(name) name __attribute__((ifunc("resolve_" #name), visibility("default")));
 #include "functions.h"

@@ -28,7 +28,7 @@ func adapted(t testing.TB, compiler, command, source string, flags ...string) st
 	source = harness.Apps("adapters/" + source)
 	_, err := os.ReadFile(source) // see artifact
 	require.NoError(t, err)
-	build := exec.Command(command, slices.Concat([]string{"-O1", "-g", "-Wall", "-Wextra", "-o", out, source}, flags)...)
+	build := exec.Command(command, slices.Concat([]string{"-O1", "-fno-optimize-sibling-calls", "-g", "-Wall", "-Wextra", "-o", out, source}, flags)...)
 	build.Env = append(os.Environ(), "OMPI_CC="+compiler, "OMPI_CXX="+compiler)
 	text, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", text)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -460,7 +461,8 @@ func TestSanitizers(t *testing.T) {
 					r := c.Run(t, mpi.Launch(hostRanks, harness.Artifact(t, "marple"), "exec", "--out", "run", program)...)
 					assert.Equal(t, bare.Code, r.Code)
 					assert.Equal(t, lines(bare.Stdout), lines(r.Stdout))
-					assert.Equal(t, summaries(bare.Stderr), summaries(r.Stderr), "what leaks")
+					// How many ranks say so before the launcher ends them differs.
+					assert.Equal(t, slices.Sorted(maps.Keys(summaries(bare.Stderr))), slices.Sorted(maps.Keys(summaries(r.Stderr))), "what leaks")
 					assert.NotRegexp(t, `#1 .*libmarple`, r.Stderr, "what leaks is not ours")
 					assert.True(t, r.Reported())
 					assert.EqualValues(t, hostRanks*10000, harness.Function(harness.ReadRun(t, filepath.Join(c.Directory, "run")), "MPI_Sendrecv").Calls)
