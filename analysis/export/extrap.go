@@ -187,37 +187,42 @@ func ExtraPLines(w io.Writer, runs []*run.Run) error {
 	out := bufio.NewWriter(w)
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
-	for m, metric := range metrics {
+	for m := range metrics {
 		for _, path := range e.paths {
 			if m > 0 && !e.all(m, path) {
 				continue
 			}
-			for i, point := range e.points {
-				list := e.values(m, path, i)
-				if list == nil {
-					list = make([]float64, len(e.runs[i]))
-				}
-				parameters := map[string]float64{}
-				for j, name := range e.parameters {
-					parameters[word(name)] = point[j]
-				}
-				line := struct {
-					Parameters map[string]float64 `json:"params"`
-					Path       string             `json:"callpath"`
-					Metric     string             `json:"metric"`
-					Value      []float64          `json:"value"`
-					TimeBase   []string           `json:"time_base,omitempty"`
-				}{parameters, path, metric, list, nil}
-				if m == 0 && path == e.paths[0] {
-					for _, r := range e.runs[i] {
-						line.TimeBase = append(line.TimeBase, r.TimeBase())
-					}
-				}
-				if err := encoder.Encode(line); err != nil {
+			for i := range e.points {
+				if err := encoder.Encode(e.line(m, path, i)); err != nil {
 					return err
 				}
 			}
 		}
 	}
 	return out.Flush()
+}
+
+// extraPLine is the measurements of a call path at a point.
+type extraPLine struct {
+	Parameters map[string]float64 `json:"params"`
+	Path       string             `json:"callpath"`
+	Metric     string             `json:"metric"`
+	Value      []float64          `json:"value"`
+	TimeBase   []string           `json:"time_base,omitempty"` // in the first line of a point
+}
+
+func (e *experiment) line(metric int, path string, point int) extraPLine {
+	l := extraPLine{map[string]float64{}, path, metrics[metric], e.values(metric, path, point), nil}
+	if l.Value == nil {
+		l.Value = make([]float64, len(e.runs[point]))
+	}
+	for j, name := range e.parameters {
+		l.Parameters[word(name)] = e.points[point][j]
+	}
+	if metric == 0 && path == e.paths[0] {
+		for _, r := range e.runs[point] {
+			l.TimeBase = append(l.TimeBase, r.TimeBase())
+		}
+	}
+	return l
 }

@@ -108,43 +108,51 @@ func (r *reader) metricCycles() {
 // behind goes through an expression and those of all metrics, places and costs that it is made of, in its own
 // model and in those that outside gives.
 func (m *Model) behind(e *Expression, outside func(alias string) *Model, visit func(m *Model, e *Expression)) {
-	seen := map[*Expression]bool{}
-	var walk func(m *Model, e *Expression)
-	resolve := func(m *Model, name string) (*Model, string) {
-		if alias, rest, qualified := strings.Cut(name, "."); qualified && outside != nil {
-			return outside(alias), rest
-		}
-		return m, name
+	(&walk{outside, visit, map[*Expression]bool{}}).expression(m, e)
+}
+
+// walk goes through expressions.
+type walk struct {
+	outside func(alias string) *Model
+	visit   func(m *Model, e *Expression)
+	seen    map[*Expression]bool
+}
+
+func (w *walk) expression(m *Model, e *Expression) {
+	if e == nil || m == nil || w.seen[e] {
+		return
 	}
-	walk = func(m *Model, e *Expression) {
-		if e == nil || m == nil || seen[e] {
-			return
-		}
-		seen[e] = true
-		visit(m, e)
-		for _, u := range e.Uses.Metrics {
-			if owner, name := resolve(m, u.Name); owner != nil && owner.Metric(name) != nil {
-				walk(owner, owner.Metric(name).Value)
-			}
-		}
-		for _, p := range e.Uses.Places {
-			if owner, name := resolve(m, p); owner != nil && owner.Place(name) != nil {
-				walk(owner, owner.Place(name).Largest)
-			}
-		}
-		for _, f := range e.Uses.Facts {
-			owner := m
-			if f.Scope != "" && outside != nil {
-				owner = outside(f.Scope)
-			}
-			if owner != nil && owner.Fact(f.Name) != nil {
-				for _, e := range owner.Fact(f.Name).Costs() {
-					walk(owner, e)
-				}
-			}
+	w.seen[e] = true
+	w.visit(m, e)
+	for _, u := range e.Uses.Metrics {
+		if owner, name := w.resolve(m, u.Name); owner != nil && owner.Metric(name) != nil {
+			w.expression(owner, owner.Metric(name).Value)
 		}
 	}
-	walk(m, e)
+	for _, p := range e.Uses.Places {
+		if owner, name := w.resolve(m, p); owner != nil && owner.Place(name) != nil {
+			w.expression(owner, owner.Place(name).Largest)
+		}
+	}
+	for _, f := range e.Uses.Facts {
+		owner := m
+		if f.Scope != "" && w.outside != nil {
+			owner = w.outside(f.Scope)
+		}
+		if owner != nil && owner.Fact(f.Name) != nil {
+			for _, e := range owner.Fact(f.Name).Costs() {
+				w.expression(owner, e)
+			}
+		}
+	}
+}
+
+// resolve finds whose name it is, and what it is called there.
+func (w *walk) resolve(m *Model, name string) (*Model, string) {
+	if alias, rest, qualified := strings.Cut(name, "."); qualified && w.outside != nil {
+		return w.outside(alias), rest
+	}
+	return m, name
 }
 
 // factsBehind are the facts of the model itself whose truth or cost an expression depends on.

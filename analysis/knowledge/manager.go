@@ -333,20 +333,8 @@ func (r *managerReader) rule(n yaml.Node) *ManagerRule {
 			x.Until = r.condition(until, "rule "+x.Name+": until")
 		}
 		for _, c := range []*RuleCondition{x.When, x.Until} {
-			if c == nil {
-				continue
-			}
-			for _, u := range c.uses {
-				metric := r.kinds[u]
-				at := slices.IndexFunc(r.manager.Metrics, func(m ManagerMetric) bool { return m.Name == u })
-				if at < 0 {
-					at = len(r.manager.Metrics)
-					r.manager.Metrics = append(r.manager.Metrics, metric)
-				}
-				add(&x.Uses, at)
-				if metric.Kind == OfImbalance && !r.Agree {
-					r.fail(c.Position, "rule %s: imbalance is known where ranks agree: write the proxy with --agree", x.Name)
-				}
+			if c != nil {
+				r.metrics(x, c)
 			}
 		}
 		if len(x.Uses) > maxUses {
@@ -354,6 +342,22 @@ func (r *managerReader) rule(n yaml.Node) *ManagerRule {
 		}
 	})
 	return x
+}
+
+// metrics adds those that a rule's condition is over.
+func (r *managerReader) metrics(x *ManagerRule, c *RuleCondition) {
+	for _, u := range c.uses {
+		metric := r.kinds[u]
+		at := slices.IndexFunc(r.manager.Metrics, func(m ManagerMetric) bool { return m.Name == u })
+		if at < 0 {
+			at = len(r.manager.Metrics)
+			r.manager.Metrics = append(r.manager.Metrics, metric)
+		}
+		add(&x.Uses, at)
+		if metric.Kind == OfImbalance && !r.Agree {
+			r.fail(c.Position, "rule %s: imbalance is known where ranks agree: write the proxy with --agree", x.Name)
+		}
+	}
 }
 
 func (r *managerReader) actions(x *ManagerRule, n yaml.Node) {

@@ -255,14 +255,7 @@ func fill(names []string, columns []ingredient, sites []*site) bool {
 				if err != nil {
 					return false
 				}
-				row[i] = at(c.x) / mean
-				switch {
-				case k.property != "" && machine.Rate(k.property):
-					row[i] /= s.properties[k.property]
-				case k.property != "":
-					row[i] *= s.properties[k.property]
-				}
-				if !finite(row[i]) {
+				if row[i] = at(c.x) / mean * s.factor(k.property); !finite(row[i]) {
 					return false
 				}
 				squares[i] += row[i] * row[i]
@@ -290,6 +283,17 @@ func fill(names []string, columns []ingredient, sites []*site) bool {
 		}
 	}
 	return true
+}
+
+// factor is what a property of the machine makes of times; "" is none.
+func (s *site) factor(property string) float64 {
+	switch {
+	case property == "":
+		return 1
+	case machine.Rate(property):
+		return 1 / s.properties[property]
+	}
+	return s.properties[property]
 }
 
 // fit finds the coefficients, of all machines and with each of them left out, whose times are then foretold.

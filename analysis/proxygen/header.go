@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -73,31 +74,15 @@ func pattern(s string) func() *regexp.Regexp {
 // definedClasses lists the classes defined in a text, by qualified name, but templates.
 func definedClasses(text string) []string {
 	var list []string
-	type scope struct {
-		name   string // "" of what has no name
-		hidden bool   // a function, a template, ...
-	}
 	var open []scope
 	var words []string // since the last ; { or }
 	for _, token := range tokens().FindAllString(text, -1) {
 		switch {
 		case strings.HasPrefix(token, "//"), strings.HasPrefix(token, "/*"), strings.HasPrefix(strings.TrimSpace(token), "#"), strings.HasPrefix(token, "[["):
 		case token == "{":
-			s := scope{hidden: true}
-			if name, kind := defines(words); kind != "" {
-				s = scope{name: name, hidden: kind == "template"}
-				if kind == "class" {
-					path := name
-					for i := len(open) - 1; i >= 0; i-- {
-						s.hidden = s.hidden || open[i].hidden
-						if open[i].name != "" {
-							path = open[i].name + "::" + path
-						}
-					}
-					if !s.hidden {
-						list = append(list, path)
-					}
-				}
+			s, class := begin(words, open)
+			if class != "" {
+				list = append(list, class)
 			}
 			open = append(open, s)
 			words = nil
@@ -115,6 +100,34 @@ func definedClasses(text string) []string {
 		}
 	}
 	return list
+}
+
+// scope is what braces are around.
+type scope struct {
+	name   string // "" of what has no name
+	hidden bool   // a function, a template, ...
+}
+
+// begin is the scope that words begin within open ones, and the class that it defines, which others can see; "": none.
+func begin(words []string, open []scope) (s scope, class string) {
+	name, kind := defines(words)
+	if kind == "" {
+		return scope{hidden: true}, ""
+	}
+	s = scope{name: name, hidden: kind == "template"}
+	if kind != "class" {
+		return s, ""
+	}
+	for _, around := range slices.Backward(open) {
+		s.hidden = s.hidden || around.hidden
+		if around.name != "" {
+			name = around.name + "::" + name
+		}
+	}
+	if s.hidden {
+		return s, ""
+	}
+	return s, name
 }
 
 // defines tells what the words before a { define: a namespace, a class or a template of classes.

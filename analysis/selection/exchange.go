@@ -52,24 +52,8 @@ func (p *Plan) Exchange(name, policy string) (*proxygen.Family, error) {
 		if first := fam.Implementations[0]; i.layout != first.layout {
 			return nil, p.file.fail(i.at, "%s: its layout is %q and that of %s %q: expected the same, since a proxy translates nothing", i, i.layout, first, first.layout)
 		}
-		m := proxygen.Member{Name: i.Name, Without: func(format string, arguments ...any) error {
-			return p.file.fail(i.at, "%s: %s", i, fmt.Sprintf(format, arguments...))
-		}}
-		m.Time = func(method string, identifier func(string) string) string {
-			e := i.estimate(method)
-			if e == nil {
-				return ""
-			}
-			time, _, unit := e.cpp(p, func(name string) string {
-				if x, machine := p.machine[name]; machine {
-					return "(" + strconv.FormatFloat(x, 'g', -1, 64) + ")"
-				}
-				return identifier(name)
-			})
-			return "(" + time + ")" + unit + " * 1e9"
-		}
-		var err error
-		if m.Barred, err = p.bars(i); err != nil {
+		m, err := p.exchanged(i)
+		if err != nil {
 			return nil, err
 		}
 		if m.Barred != "" && isFixed && i.Name == fixed {
@@ -84,6 +68,28 @@ func (p *Plan) Exchange(name, policy string) (*proxygen.Family, error) {
 		return nil, p.file.fail(fam.at, "family %s: no implementation is within the limits of the qualities", name)
 	}
 	return out, nil
+}
+
+// exchanged is what a family's proxy has to know of an implementation.
+func (p *Plan) exchanged(i *Implementation) (m proxygen.Member, err error) {
+	m = proxygen.Member{Name: i.Name, Without: func(format string, arguments ...any) error {
+		return p.file.fail(i.at, "%s: %s", i, fmt.Sprintf(format, arguments...))
+	}}
+	m.Time = func(method string, identifier func(string) string) string {
+		e := i.estimate(method)
+		if e == nil {
+			return ""
+		}
+		time, _, unit := e.cpp(p, func(name string) string {
+			if x, machine := p.machine[name]; machine {
+				return "(" + strconv.FormatFloat(x, 'g', -1, 64) + ")"
+			}
+			return identifier(name)
+		})
+		return "(" + time + ")" + unit + " * 1e9"
+	}
+	m.Barred, err = p.bars(i)
+	return m, err
 }
 
 // Implementations are those of all families.

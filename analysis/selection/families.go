@@ -258,24 +258,7 @@ func (f file) sizes(to *Sizes) reader {
 		return f.entries(n, "sizes", func(key string, keyNode, value ast.Node) error {
 			what := "sizes: " + key
 			if list, ok := value.(*ast.SequenceNode); ok {
-				if to.Records == nil {
-					to.Records = make([]Record, len(list.Values))
-				}
-				if len(list.Values) != len(to.Records) || len(list.Values) == 0 {
-					return f.fail(at(value), "%s: %d values; expected as many as the other lists have, and at least 1", what, len(list.Values))
-				}
-				for i, v := range list.Values {
-					var x float64
-					if err := f.number(what, &x)(v); err != nil {
-						return err
-					}
-					r := &to.Records[i]
-					if r.Calls = 1; r.At == nil {
-						r.At = map[string]float64{}
-					}
-					r.At[key] = x
-				}
-				return nil
+				return f.listed(to, key, what, list)
 			}
 			if _, ok := mapping(value); !ok {
 				var x float64
@@ -292,6 +275,28 @@ func (f file) sizes(to *Sizes) reader {
 			return err
 		})
 	}
+}
+
+// listed takes the values of a parameter that were met one after the other.
+func (f file) listed(to *Sizes, key, what string, list *ast.SequenceNode) error {
+	if to.Records == nil {
+		to.Records = make([]Record, len(list.Values))
+	}
+	if len(list.Values) != len(to.Records) || len(list.Values) == 0 {
+		return f.fail(at(list), "%s: %d values; expected as many as the other lists have, and at least 1", what, len(list.Values))
+	}
+	for i, v := range list.Values {
+		var x float64
+		if err := f.number(what, &x)(v); err != nil {
+			return err
+		}
+		r := &to.Records[i]
+		if r.Calls = 1; r.At == nil {
+			r.At = map[string]float64{}
+		}
+		r.At[key] = x
+	}
+	return nil
 }
 
 func (p *Plan) family(name string, keyNode, value ast.Node) error {
@@ -526,16 +531,8 @@ func (p *Plan) check() error {
 	}
 	for _, fam := range p.Families {
 		for _, i := range fam.Implementations {
-			names := slices.Collect(maps.Keys(i.qualities))
-			for _, r := range p.reported {
-				if r.implementation == i {
-					names = append(names, r.quality)
-				}
-			}
-			for _, name := range names {
-				if !slices.ContainsFunc(p.Qualities, func(q *Quality) bool { return q.Name == name }) {
-					return p.file.fail(i.at, "%s: quality %q is not described under qualities:", i, name)
-				}
+			if err := p.described(i); err != nil {
+				return err
 			}
 		}
 	}
@@ -557,6 +554,22 @@ func (p *Plan) check() error {
 		}
 	}
 	return p.checkQualities()
+}
+
+// described looks whether the qualities of an implementation are.
+func (p *Plan) described(i *Implementation) error {
+	names := slices.Collect(maps.Keys(i.qualities))
+	for _, r := range p.reported {
+		if r.implementation == i {
+			names = append(names, r.quality)
+		}
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(p.Qualities, func(q *Quality) bool { return q.Name == name }) {
+			return p.file.fail(i.at, "%s: quality %q is not described under qualities:", i, name)
+		}
+	}
+	return nil
 }
 
 func (p *Plan) checkReference(e estimate, r reference) error {

@@ -18,24 +18,9 @@ func (a *Answer) Script() (string, error) {
 	if plan == nil {
 		return "", fmt.Errorf(`%s: a script needs "assembly:", with instances, connections and go; or the script that was measured (--from)`, f.path)
 	}
-	instances, connections := slices.Clone(plan.instances), slices.Clone(plan.connections)
-	for v, variable := range a.variables {
-		i := variable.family.Implementations[a.choice[v]]
-		if i.Class == "" {
-			return "", f.fail(i.at, "%s: a script needs its class", i)
-		}
-		for _, name := range variable.instances {
-			instances = append(instances, instance{name, i.Class, i.at})
-			for _, c := range i.wiring.connections {
-				for _, end := range []*string{&c.user, &c.provider} {
-					if *end == "self" {
-						*end = name
-					}
-				}
-				connections = append(connections, c)
-			}
-		}
-		instances = append(instances, i.wiring.instances...)
+	instances, connections, err := a.wired()
+	if err != nil {
+		return "", err
 	}
 	var b, create strings.Builder
 	fmt.Fprintf(&b, "#!ccaffeine bootstrap file.\n# %s\n", a.title())
@@ -68,6 +53,30 @@ func (a *Answer) Script() (string, error) {
 	}
 	fmt.Fprintf(&b, "go %s %s\nbye\n", plan.goName, plan.goPort)
 	return b.String(), nil
+}
+
+// wired are the instances and connections of the assembly with the chosen implementations.
+func (a *Answer) wired() (instances []instance, connections []connection, err error) {
+	instances, connections = slices.Clone(a.plan.assembly.instances), slices.Clone(a.plan.assembly.connections)
+	for v, variable := range a.variables {
+		i := variable.family.Implementations[a.choice[v]]
+		if i.Class == "" {
+			return nil, nil, a.plan.file.fail(i.at, "%s: a script needs its class", i)
+		}
+		for _, name := range variable.instances {
+			instances = append(instances, instance{name, i.Class, i.at})
+			for _, c := range i.wiring.connections {
+				for _, end := range []*string{&c.user, &c.provider} {
+					if *end == "self" {
+						*end = name
+					}
+				}
+				connections = append(connections, c)
+			}
+		}
+		instances = append(instances, i.wiring.instances...)
+	}
+	return instances, connections, nil
 }
 
 func (a *Answer) title() string {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/stat"
+
 	"marple/analysis/formula"
 	"marple/analysis/invocation"
 	"marple/analysis/model"
@@ -113,28 +115,32 @@ func (p *Plan) FitTaken(taken Taken, invocations []*series.Series) error {
 			if cut <= 0 || s.Response != invocation.Exclusive || !slices.Contains(fam.Components, s.Name[:cut]) || len(s.Y) == 0 {
 				continue
 			}
-			e := &estimate{at: i.at, name: i.String()}
-			models, err := pick(fitter.FitSeries(s, model.Options{}), "", "", 0)
-			if err == nil {
-				e.fitted = &fitted{what: i.String(), at: i.at, models: models}
-				err = e.fitted.prepare(p.machine)
-			}
+			e, err := p.fit(fitter, i, s)
 			if err != nil {
-				sum := 0.0
-				for _, y := range s.Y {
-					sum += y
-				}
-				mean := sum / float64(len(s.Y))
-				e.fitted = nil
-				if e.time, err = formula.Parse(strconv.FormatFloat(mean/p.Unit, 'g', -1, 64)); err != nil {
-					return err
-				}
-				p.notes = append(p.notes, fmt.Sprintf("%s counts with the mean of its invocations, whatever their size", i))
+				return err
 			}
 			i.methods[s.Name[cut+1:]] = e
 		}
 	}
 	return nil
+}
+
+// fit makes a model of an implementation's method; where there is none, its invocations' mean.
+func (p *Plan) fit(fitter *model.Fitter, i *Implementation, s *series.Series) (*estimate, error) {
+	e := &estimate{at: i.at, name: i.String()}
+	models, err := pick(fitter.FitSeries(s, model.Options{}), "", "", 0)
+	if err == nil {
+		e.fitted = &fitted{what: i.String(), at: i.at, models: models}
+		err = e.fitted.prepare(p.machine)
+	}
+	if err != nil {
+		e.fitted = nil
+		if e.time, err = formula.Parse(strconv.FormatFloat(stat.Mean(s.Y, nil)/p.Unit, 'g', -1, 64)); err != nil {
+			return nil, err
+		}
+		p.notes = append(p.notes, fmt.Sprintf("%s counts with the mean of its invocations, whatever their size", i))
+	}
+	return e, nil
 }
 
 // Document is all models that were fitted, by family.implementation and method.

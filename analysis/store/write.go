@@ -594,17 +594,7 @@ func (w *writer) rows(t *trial, id, experiment int64) (int64, error) {
 		r.Efficiency.CoreAvailability}
 	there := id != 0
 	if there {
-		for _, table := range []string{"parameter", "finding", "recognized", "statistic"} {
-			if err := w.exec("DELETE FROM "+table+" WHERE trial = $1", id); err != nil {
-				return 0, err
-			}
-		}
-		for name := range t.files {
-			if err := w.exec("DELETE FROM file WHERE trial = $1 AND name = $2", id, name); err != nil {
-				return 0, err
-			}
-		}
-		if err := w.exec("UPDATE trial SET experiment = $1 WHERE id = $2", experiment, id); err != nil {
+		if err := w.forget(t, id, experiment); err != nil {
 			return 0, err
 		}
 	} else {
@@ -655,6 +645,21 @@ func (w *writer) rows(t *trial, id, experiment int64) (int64, error) {
 		}
 	}
 	return id, nil
+}
+
+// forget removes the rows of a trial that are written anew, and puts it into an experiment.
+func (w *writer) forget(t *trial, id, experiment int64) error {
+	for _, table := range []string{"parameter", "finding", "recognized", "statistic"} {
+		if err := w.exec("DELETE FROM "+table+" WHERE trial = $1", id); err != nil {
+			return err
+		}
+	}
+	for name := range t.files {
+		if err := w.exec("DELETE FROM file WHERE trial = $1 AND name = $2", id, name); err != nil {
+			return err
+		}
+	}
+	return w.exec("UPDATE trial SET experiment = $1 WHERE id = $2", experiment, id)
 }
 
 // machineKey is the metadata's name for the machine that a run says it was on.

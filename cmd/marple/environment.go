@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -30,10 +31,7 @@ file.
 	as := format(c, "slurm", "sh")
 	config := c.Flags().String("config", "", "YAML file of settings (default: MARPLE_CONFIG, else "+siteConfig+")")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		file := *config
-		if file == "" {
-			file = os.Getenv("MARPLE_CONFIG")
-		}
+		file := cmp.Or(*config, os.Getenv("MARPLE_CONFIG"))
 		if file == "" {
 			file = siteConfig
 			if _, err := os.Stat(file); os.IsNotExist(err) {
@@ -54,15 +52,7 @@ file.
 		if err != nil {
 			return err
 		}
-		lines := launch.Preload(nil, library)
-		for _, s := range setting.Table {
-			if value, ok := set[s.Key]; ok {
-				if _, there := os.LookupEnv(s.Variable()); !there {
-					lines = append(lines, s.Variable()+"="+value)
-				}
-			}
-		}
-		for _, line := range lines {
+		for _, line := range append(launch.Preload(nil, library), unset(set)...) {
 			if strings.ContainsAny(line, "\n\r") {
 				return usage("%s: a value has more than one line", file)
 			}
@@ -75,4 +65,15 @@ file.
 		return nil
 	}
 	return c
+}
+
+// unset are settings as variables, but for those that are set already.
+func unset(set map[string]string) (lines []string) {
+	for _, s := range setting.Table {
+		value, ok := set[s.Key]
+		if _, there := os.LookupEnv(s.Variable()); ok && !there {
+			lines = append(lines, s.Variable()+"="+value)
+		}
+	}
+	return lines
 }

@@ -479,18 +479,9 @@ func predict(models []*model.Model, points []map[string]float64, machine map[str
 			return fmt.Errorf("%s: %w", m.Title(), err)
 		}
 		for _, point := range points {
-			x := make([]float64, 0, len(p.Names()))
-			for _, name := range p.Names() {
-				if v, ok := point[name]; ok {
-					x = append(x, v)
-				} else {
-					problem = usage("--predict: expected a value for %s", strings.Join(p.Names(), ", "))
-				}
-			}
-			for name := range point {
-				if !slices.Contains(p.Names(), name) {
-					problem = usage("--predict: the model has no parameter %q; it has %s", name, strings.Join(p.Names(), ", "))
-				}
+			x, err := coordinates(p.Names(), point)
+			if err != nil {
+				problem = err
 			}
 			if len(x) < len(p.Names()) {
 				continue
@@ -508,6 +499,23 @@ func predict(models []*model.Model, points []map[string]float64, machine map[str
 		return problem
 	}
 	return nil
+}
+
+// coordinates are a point's values of parameters, in their order. The error says what is missing, or is none of them.
+func coordinates(names []string, point map[string]float64) (x []float64, problem error) {
+	for _, name := range names {
+		if v, ok := point[name]; ok {
+			x = append(x, v)
+		} else {
+			problem = usage("--predict: expected a value for %s", strings.Join(names, ", "))
+		}
+	}
+	for name := range point {
+		if !slices.Contains(names, name) {
+			problem = usage("--predict: the model has no parameter %q; it has %s", name, strings.Join(names, ", "))
+		}
+	}
+	return x, problem
 }
 
 func (f *fitFlags) print(c *cobra.Command, models []*model.Model) error {

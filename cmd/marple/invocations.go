@@ -52,36 +52,21 @@ second to the first is shown. Below stands whether communication rivals computat
 	least := c.Flags().Bool("minimum", false, "show the least instead of the mean: what it takes when nothing else disturbs")
 	per := c.Flags().Bool("per", false, "divide by the value of --by")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
-		if *as == "csv" {
-			directory := arguments[0]
-			if filepath.Base(directory) == run.File {
-				directory = filepath.Dir(directory)
-			}
-			return invocation.CSV(c.OutOrStdout(), filepath.Join(directory, run.InvocationsFile))
-		}
-		if q.Rows == "" {
-			return usage("--by: which parameter?")
-		}
-		if q.Columns != "" && q.After != "" {
-			return usage("--against, --after: expected one of them")
-		}
-		if method, number, ok := strings.Cut(q.After, "#"); ok {
-			n, err := strconv.Atoi(number)
-			if err != nil || n < 1 {
-				return usage("--after %q: expected a number above 0 behind #", q.After)
-			}
-			q.After, q.Number = method, n
-		}
-		q.Method = arguments[1]
-		r, err := pipeline.Open(arguments[0])
-		if err != nil {
-			return err
-		}
 		directory := arguments[0]
 		if filepath.Base(directory) == run.File {
 			directory = filepath.Dir(directory)
 		}
 		file := filepath.Join(directory, run.InvocationsFile)
+		if *as == "csv" {
+			return invocation.CSV(c.OutOrStdout(), file)
+		}
+		if err := askOf(&q, arguments[1]); err != nil {
+			return err
+		}
+		r, err := pipeline.Open(arguments[0])
+		if err != nil {
+			return err
+		}
 		if _, err := os.Stat(file); os.IsNotExist(err) {
 			return fmt.Errorf("%s: no %s: no component's method was invoked, or their records were not kept (--invocations)", directory, run.InvocationsFile)
 		}
@@ -100,4 +85,23 @@ second to the first is shown. Below stands whether communication rivals computat
 		return err
 	}
 	return c
+}
+
+// askOf completes what flags ask of a method.
+func askOf(q *invocation.Question, method string) error {
+	if q.Rows == "" {
+		return usage("--by: which parameter?")
+	}
+	if q.Columns != "" && q.After != "" {
+		return usage("--against, --after: expected one of them")
+	}
+	if after, number, ok := strings.Cut(q.After, "#"); ok {
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 1 {
+			return usage("--after %q: expected a number above 0 behind #", q.After)
+		}
+		q.After, q.Number = after, n
+	}
+	q.Method = method
+	return nil
 }

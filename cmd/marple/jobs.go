@@ -117,22 +117,27 @@ func (l *library) jobs(ctx context.Context, only string, question url.Values, no
 		if err != nil {
 			return nil, err
 		}
-		list, err := l.store.Jobs(ctx, f, mostJobs)
-		if err != nil {
+		if shown.Jobs, err = l.lastJobs(ctx, f); err != nil {
 			return nil, err
-		}
-		for _, j := range list {
-			one := page.Job{Program: j.Program, User: j.User, Account: j.Account, Job: j.Job, Started: j.Started, Ranks: j.Ranks, Wall: float64(j.Wall) / 1e9,
-				Parallel: j.Parallel, LoadBalance: j.LoadBalance, Incomplete: j.Incomplete}
-			if len(j.Findings) > 0 {
-				one.Finding, one.Where, one.Advice = j.Findings[0].Title, j.Findings[0].Where, j.Findings[0].Advice
-			}
-			shown.Jobs = append(shown.Jobs, one)
 		}
 	}
 	var text bytes.Buffer
 	err = page.WriteJobs(&text, shown)
 	return text.Bytes(), err
+}
+
+// lastJobs are the last ones, each with what was found first.
+func (l *library) lastJobs(ctx context.Context, f store.JobFilter) (shown []page.Job, err error) {
+	list, err := l.store.Jobs(ctx, f, mostJobs)
+	for _, j := range list {
+		one := page.Job{Program: j.Program, User: j.User, Account: j.Account, Job: j.Job, Started: j.Started, Ranks: j.Ranks, Wall: float64(j.Wall) / 1e9,
+			Parallel: j.Parallel, LoadBalance: j.LoadBalance, Incomplete: j.Incomplete}
+		if len(j.Findings) > 0 {
+			one.Finding, one.Where, one.Advice = j.Findings[0].Title, j.Findings[0].Where, j.Findings[0].Advice
+		}
+		shown = append(shown, one)
+	}
+	return shown, err
 }
 
 func heads(by string, titles ...string) []page.Sort {

@@ -212,24 +212,9 @@ func (o *pageOptions) figures(directory string) (figures []page.Figure, err erro
 		}
 	}
 	add := func(s *series.Series, models ...*model.Model) {
-		p := report.Plot(s, models, nil)
-		if p == nil {
-			return
+		if p := report.Plot(s, models, nil); p != nil {
+			figures = append(figures, figure(p, models))
 		}
-		f := page.Figure{Title: p.Title}
-		if slices.ContainsFunc(models, func(m *model.Model) bool { return m.Expression != nil }) {
-			f.SVG = plot.SVG([]*plot.Plot{p})
-		}
-		for _, m := range models {
-			if m.Expression == nil {
-				if !slices.Contains(f.Facts, m.Reason) {
-					f.Facts = append(f.Facts, m.Reason)
-				}
-				continue
-			}
-			f.Facts = append(f.Facts, fmt.Sprintf("%s: SMAPE %.1f %%, adjusted R² %.3f, %d samples at %d points", m.Expression.Round(4), m.SMAPE, m.AdjustedR2, m.Samples, m.Points))
-		}
-		figures = append(figures, f)
 	}
 	for _, file := range o.models {
 		d, err := model.Read(file)
@@ -260,4 +245,20 @@ func (o *pageOptions) figures(directory string) (figures []page.Figure, err erro
 		}
 	}
 	return figures, nil
+}
+
+// figure is a plot of models with their figures of merit, or why there is no model.
+func figure(p *plot.Plot, models []*model.Model) page.Figure {
+	f := page.Figure{Title: p.Title}
+	for _, m := range models {
+		if m.Expression == nil {
+			if !slices.Contains(f.Facts, m.Reason) {
+				f.Facts = append(f.Facts, m.Reason)
+			}
+			continue
+		}
+		f.SVG = plot.SVG([]*plot.Plot{p})
+		f.Facts = append(f.Facts, fmt.Sprintf("%s: SMAPE %.1f %%, adjusted R² %.3f, %d samples at %d points", m.Expression.Round(4), m.SMAPE, m.AdjustedR2, m.Samples, m.Points))
+	}
+	return f
 }

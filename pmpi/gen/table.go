@@ -75,16 +75,9 @@ func ReadTable(file string) (*Table, error) {
 				return nil, fmt.Errorf("%s:%d: %v", file, n, err)
 			}
 		case strings.HasPrefix(line, "class "):
-			words := strings.Fields(line)
-			facts := map[string]string{}
-			for _, word := range words[2:] {
-				key, value, _ := strings.Cut(word, "=")
-				if !slices.Contains([]string{"waits", "pattern"}, key) || key == "waits" && !slices.Contains(waits, value) {
-					return nil, fmt.Errorf("%s:%d: %q: expected pattern=NAME or waits= with one of %s", file, n, word, strings.Join(waits, ", "))
-				}
-				facts[key] = value
+			if err := t.class(strings.Fields(line)); err != nil {
+				return nil, fmt.Errorf("%s:%d: %v", file, n, err)
 			}
-			t.Classes[words[1]] = facts
 		case strings.HasPrefix(line, "leave "):
 			reason = strings.Trim(strings.TrimPrefix(line, "leave "), `"`)
 		case line[0] == ' ' && reason != "":
@@ -107,6 +100,20 @@ func ReadTable(file string) (*Table, error) {
 		}
 	}
 	return t, lines.Err()
+}
+
+// class takes a line: class NAME [waits=...] [pattern=...]
+func (t *Table) class(words []string) error {
+	facts := map[string]string{}
+	for _, word := range words[2:] {
+		key, value, _ := strings.Cut(word, "=")
+		if !slices.Contains([]string{"waits", "pattern"}, key) || key == "waits" && !slices.Contains(waits, value) {
+			return fmt.Errorf("%q: expected pattern=NAME or waits= with one of %s", word, strings.Join(waits, ", "))
+		}
+		facts[key] = value
+	}
+	t.Classes[words[1]] = facts
+	return nil
 }
 
 // waits are the values of waits=; see functions.txt.
