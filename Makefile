@@ -5,7 +5,7 @@
 #   make test    everything a contributor runs; installs what is missing through apt where it can
 #   make judge   what depends on how fast the machine is and what else it does: a table of right and wrong
 #   make test-long   the tests with larger numbers, and all fuzzing: hours; PART= for some of it, see test/long.sh
-#   make lint    formatting, vet, staticcheck, who may use whom, C warnings
+#   make lint    formatting, vet, staticcheck, complexity, C, scripts, spelling, who may use whom
 #   make install PREFIX=/opt/marple   put it where it stays, or can be moved as a whole; DESTDIR= for packagers
 #   make dist deb rpm   packages, in build/
 #   make bench   what measuring costs, side by side with running bare
@@ -34,6 +34,9 @@ CORES   := $(BUILD)/libmarple-core.so $(BUILD)/libmarple-ranks.so
 GO_SOURCES := $(shell find analysis bridge cmd -type f -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
 GO_C       := cshim/core.h cshim/starts.h
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
+# Cognitive complexity of a function: above 30 is a reason to divide it, and none is above COMPLEX.
+GOCOGNIT := github.com/uudashr/gocognit/cmd/gocognit@v1.3.0
+COMPLEX  := 46
 
 .PHONY: build mock demo test test-go judge test-long lint bench schema install dist deb rpm clean
 
@@ -147,6 +150,8 @@ lint: $(GEN)/settings.gen.h $(GEN)/functions.gen.h
 	@echo "gofmt"; test -z "$$(gofmt -l analysis bridge cmd cshim pmpi test)" || { gofmt -d analysis bridge cmd cshim pmpi test; exit 1; }
 	@echo "go vet"; go vet ./...
 	@echo "staticcheck"; go run $(STATICCHECK) ./...
+	@echo "complexity"; go run $(GOCOGNIT) -over $(COMPLEX) -ignore '_test|testdata' analysis bridge cmd pmpi test 2>/dev/null
+	@test/lint/lint.sh '$(filter-out -W%,$(SHIM_FLAGS))' $(SHIM_C) $(PMPI_C)
 	@echo "rooms"; go test ./test/lint
 
 bench: build

@@ -31,7 +31,8 @@ mock() { # EXAMPLE RANKS
     (cd "$work" && "$build/mock/bin/mpirun" -n "$2" --virtual "$marple" exec --out "$1.run" "./$1") | put "$1"
 }
 
-for example in ${*:-halo farm wavefront fortran mpi4py}; do
+[ $# -gt 0 ] || set -- halo farm wavefront fortran mpi4py
+for example; do
     case $example in
     halo) mock halo 4 ;;
     farm) mock farm 8 ;;

@@ -38,7 +38,8 @@ fuzz() {
     done
 }
 
-for part in ${*:-programs packages properties fuzz}; do
+[ $# -gt 0 ] || set -- programs packages properties fuzz
+for part; do
     case $part in
     programs | packages | properties | fuzz) $part ;;
     *)

@@ -84,7 +84,7 @@ until_so sh -c "sinfo -h -o %T | grep -qE 'idle|mixed'"
 
 submit() {
     for user in $users; do
-        as "$user" sbatch -Q -n 2 --chdir="$work/jobs" -o "$work/jobs/%u-%j.out" --wrap "mpirun.openmpi --oversubscribe -n 2 $work/heat" "$@"
+        as "$user" sbatch -Q -n 2 --chdir="$work/jobs" -o "$work/jobs/%u-%j.out" --wrap "mpirun.openmpi --oversubscribe -n 2 $work/heat"
     done
 }
 running() { squeue -h -t R | grep -q .; }
