@@ -71,16 +71,8 @@ func ParseSolvers(text string) (*Solvers, error) {
 				return bad("expected names of types, such as gmres,cg × jacobi,ilu, with commas between them")
 			}
 			setting := Setting{words[0], words[1:]}
-			if strings.HasPrefix(setting.Type, "-") {
-				return bad("%q: expected the name of a type before its options", setting.Type)
-			}
-			if len(setting.Options) > 0 && !isOption(setting.Options[0]) {
-				return bad("%q after %s: expected a comma, or an option that begins with -", setting.Options[0], setting.Type)
-			}
-			for _, o := range setting.Options {
-				if strings.HasPrefix(o, "-"+s.Prefix) && s.Prefix != "" {
-					return bad("%s: the prefix is put before options: expected -%s", o, strings.TrimPrefix(o, "-"+s.Prefix))
-				}
+			if why := setting.wrong(s.Prefix); why != "" {
+				return bad("%s", why)
 			}
 			if slices.ContainsFunc(lists[i], func(other Setting) bool { return other.String() == setting.String() }) {
 				return bad("%s stands there twice", setting)
@@ -101,6 +93,22 @@ func ParseSolvers(text string) (*Solvers, error) {
 		}
 	}
 	return s, nil
+}
+
+// wrong says what a setting lacks; "": nothing.
+func (s Setting) wrong(prefix string) string {
+	if strings.HasPrefix(s.Type, "-") {
+		return fmt.Sprintf("%q: expected the name of a type before its options", s.Type)
+	}
+	if len(s.Options) > 0 && !isOption(s.Options[0]) {
+		return fmt.Sprintf("%q after %s: expected a comma, or an option that begins with -", s.Options[0], s.Type)
+	}
+	for _, o := range s.Options {
+		if strings.HasPrefix(o, "-"+prefix) && prefix != "" {
+			return fmt.Sprintf("%s: the prefix is put before options: expected -%s", o, strings.TrimPrefix(o, "-"+prefix))
+		}
+	}
+	return ""
 }
 
 // isOption tells an option from its value, which may be a negative number.

@@ -44,26 +44,7 @@ func (p *place) match() {
 	}
 	for _, key := range order {
 		group := groups[key]
-		parts := 0
-		equal := true
-		var lines []string // labels
-		for _, nodes := range group {
-			if len(nodes) == 0 {
-				continue
-			}
-			slices.SortStableFunc(nodes, func(x, y *run.Node) int { return slices.Compare(position(x), position(y)) })
-			var labels []string
-			for _, n := range nodes {
-				labels = append(labels, n.Label())
-			}
-			if lines == nil {
-				lines, parts = labels, len(nodes)
-			}
-			if len(nodes) != parts {
-				parts = 0
-			}
-			equal = equal && slices.Equal(lines, labels)
-		}
+		parts, equal := alike(group)
 		if parts == 0 && !equal {
 			p.add(group)
 			continue
@@ -78,6 +59,31 @@ func (p *place) match() {
 			p.add(part)
 		}
 	}
+}
+
+// alike sorts nodes of the same function by where they stand, and says how many there are where all runs that have any have as many (0:
+// they have not), and whether these have the same labels.
+func alike(group [][]*run.Node) (parts int, equal bool) {
+	equal = true
+	var lines []string // labels
+	for _, nodes := range group {
+		if len(nodes) == 0 {
+			continue
+		}
+		slices.SortStableFunc(nodes, func(x, y *run.Node) int { return slices.Compare(position(x), position(y)) })
+		var labels []string
+		for _, n := range nodes {
+			labels = append(labels, n.Label())
+		}
+		if lines == nil {
+			lines, parts = labels, len(nodes)
+		}
+		if len(nodes) != parts {
+			parts = 0
+		}
+		equal = equal && slices.Equal(lines, labels)
+	}
+	return parts, equal
 }
 
 // position is by what nodes of one name are told apart: their lines.

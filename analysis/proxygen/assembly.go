@@ -233,12 +233,7 @@ func (o Assembly) resolve(scripts []*Script, classes map[string]string) (map[str
 					return nil, usage("port %s: no header defines an abstract class %s; there are: %s", p.port, t.Class, strings.Join(names, ", "))
 				}
 			} else {
-				var same []string
-				for _, name := range names {
-					if last := strings.ToLower(lastName(name)); last == strings.ToLower(p.port) || last == strings.ToLower(p.port)+"port" {
-						same = append(same, name)
-					}
-				}
+				same := named(p.port, names)
 				if len(same) != 1 {
 					unknown = append(unknown, fmt.Sprintf("%s of %s", p.port, p.instance))
 					continue
@@ -261,6 +256,16 @@ func (o Assembly) resolve(scripts []*Script, classes map[string]string) (map[str
 		}
 	}
 	return ports, nil
+}
+
+// named are the classes of a port's name: flux is of Flux or FluxPort.
+func named(port string, classes []string) (same []string) {
+	for _, name := range classes {
+		if last := lastName(name); strings.EqualFold(last, port) || strings.EqualFold(last, port+"port") {
+			same = append(same, name)
+		}
+	}
+	return same
 }
 
 // component is a class of proxies as the framework knows it.

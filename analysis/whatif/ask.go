@@ -29,48 +29,17 @@ func (q Question) Scenario(r *run.Run) (s waitstate.Scenario, err error) {
 	if q.Cores {
 		s = append(s, waitstate.CoreForEach()...)
 	}
-	for _, text := range q.Scale {
-		where, factor, found := strings.Cut(text, "=")
-		f, err := strconv.ParseFloat(factor, 64)
-		if !found || err != nil || !(f >= 0 && f <= 1000) {
-			return nil, fmt.Errorf("--scale: %q: expected WHERE=FACTOR with a factor from 0 to 1000, as in assemble=0.5", text)
-		}
-		c := waitstate.Change{Kind: waitstate.Scale, Factor: f}
-		if list, of := ranksOf(where); of {
-			if c.Ranks, err = parseRanks(list, len(r.Replay.Lanes)); err != nil {
-				return nil, fmt.Errorf("--scale: %q: %w", text, err)
-			}
-		} else if c.Paths, err = at.find(where, callgraph.KindGap, callgraph.KindMPI); err != nil {
-			return nil, fmt.Errorf("--scale: %w", err)
-		}
-		s = append(s, c)
-	}
-	for _, where := range q.Balance {
-		c := waitstate.Change{Kind: waitstate.Balance}
-		if where != "all" {
-			if c.Paths, err = at.find(where, callgraph.KindGap); err != nil {
-				if calls, failed := at.find(where, callgraph.KindMPI); failed == nil { // what is done before them
-					c.Paths, err = r.Replay.Before(calls), nil
-				}
-			}
+	for _, asked := range []struct {
+		texts []string
+		read  func(string) (waitstate.Change, error)
+	}{{q.Scale, at.scale}, {q.Balance, at.balance}, {q.Remove, at.remove}} {
+		for _, text := range asked.texts {
+			c, err := asked.read(text)
 			if err != nil {
-				return nil, fmt.Errorf("--balance: %w", err)
+				return nil, err
 			}
+			s = append(s, c)
 		}
-		s = append(s, c)
-	}
-	for _, where := range q.Remove {
-		c := waitstate.Change{Kind: waitstate.Remove}
-		if c.Paths, err = at.find(where, callgraph.KindMPI); err == nil {
-			maps.DeleteFunc(c.Paths, func(id callgraph.ID, _ float64) bool { return !r.Replay.Collective(id) })
-			if len(c.Paths) == 0 {
-				err = fmt.Errorf("%q: expected a collective operation; messages are needed for what they carry", where)
-			}
-		}
-		if err != nil {
-			return nil, fmt.Errorf("--remove: %w", err)
-		}
-		s = append(s, c)
 	}
 	if q.Network != "" {
 		c, err := network(q.Network)
@@ -80,6 +49,56 @@ func (q Question) Scenario(r *run.Run) (s waitstate.Scenario, err error) {
 		s = append(s, c)
 	}
 	return s, nil
+}
+
+// scale reads WHERE=FACTOR.
+func (at *index) scale(text string) (c waitstate.Change, err error) {
+	where, factor, found := strings.Cut(text, "=")
+	f, err := strconv.ParseFloat(factor, 64)
+	if !found || err != nil || !(f >= 0 && f <= 1000) {
+		return c, fmt.Errorf("--scale: %q: expected WHERE=FACTOR with a factor from 0 to 1000, as in assemble=0.5", text)
+	}
+	c = waitstate.Change{Kind: waitstate.Scale, Factor: f}
+	if list, of := ranksOf(where); of {
+		if c.Ranks, err = parseRanks(list, len(at.r.Replay.Lanes)); err != nil {
+			return c, fmt.Errorf("--scale: %q: %w", text, err)
+		}
+	} else if c.Paths, err = at.find(where, callgraph.KindGap, callgraph.KindMPI); err != nil {
+		return c, fmt.Errorf("--scale: %w", err)
+	}
+	return c, nil
+}
+
+// balance reads a place, or all.
+func (at *index) balance(where string) (c waitstate.Change, err error) {
+	c = waitstate.Change{Kind: waitstate.Balance}
+	if where == "all" {
+		return c, nil
+	}
+	if c.Paths, err = at.find(where, callgraph.KindGap); err != nil {
+		if calls, failed := at.find(where, callgraph.KindMPI); failed == nil { // what is done before them
+			c.Paths, err = at.r.Replay.Before(calls), nil
+		}
+	}
+	if err != nil {
+		return c, fmt.Errorf("--balance: %w", err)
+	}
+	return c, nil
+}
+
+// remove reads the place of a collective operation.
+func (at *index) remove(where string) (c waitstate.Change, err error) {
+	c = waitstate.Change{Kind: waitstate.Remove}
+	if c.Paths, err = at.find(where, callgraph.KindMPI); err == nil {
+		maps.DeleteFunc(c.Paths, func(id callgraph.ID, _ float64) bool { return !at.r.Replay.Collective(id) })
+		if len(c.Paths) == 0 {
+			err = fmt.Errorf("%q: expected a collective operation; messages are needed for what they carry", where)
+		}
+	}
+	if err != nil {
+		return c, fmt.Errorf("--remove: %w", err)
+	}
+	return c, nil
 }
 
 // network reads what a network is like.

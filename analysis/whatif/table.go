@@ -59,32 +59,12 @@ func Steps(r *run.Run) *Table {
 			}
 		}
 	}
-	rows := func() int {
-		n := 1
-		for _, f := range t.Findings {
-			n *= len(f.Steps)
-		}
-		return n
-	}
-	fits := false
-	for n := len(scenarios); n > 0 && !fits; n-- {
-		scenarios, t.Findings = scenarios[:n], t.Findings[:n]
-		for _, steps := range parts {
-			for i, s := range scenarios {
-				if t.Findings[i].Steps = steps; !s[0].Gradual() {
-					t.Findings[i].Steps = []float64{0, 1}
-				}
-			}
-			if fits = rows()*r.Replay.Size() <= mostTable; fits {
-				break
-			}
-		}
-	}
-	if !fits {
+	scenarios = t.fit(scenarios, r.Replay.Size())
+	if len(scenarios) == 0 {
 		return nil
 	}
 	per := 0.0 // s of the run, for each ns that is replayed
-	for k := range rows() {
+	for k := range t.combinations() {
 		s := slices.Clone(p.base)
 		for i, f := range t.Findings {
 			part := f.Steps[k%len(f.Steps)]
@@ -107,6 +87,33 @@ func Steps(r *run.Run) *Table {
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// combinations are as many as there are of the findings' parts.
+func (t *Table) combinations() int {
+	n := 1
+	for _, f := range t.Findings {
+		n *= len(f.Steps)
+	}
+	return n
+}
+
+// fit divides findings into as fine parts as there is room for, and leaves the last ones out where there is none. size is that of a replay.
+func (t *Table) fit(scenarios []waitstate.Scenario, size int) []waitstate.Scenario {
+	for n := len(scenarios); n > 0; n-- {
+		scenarios, t.Findings = scenarios[:n], t.Findings[:n]
+		for _, steps := range parts {
+			for i, s := range scenarios {
+				if t.Findings[i].Steps = steps; !s[0].Gradual() {
+					t.Findings[i].Steps = []float64{0, 1}
+				}
+			}
+			if t.combinations()*size <= mostTable {
+				return scenarios
+			}
+		}
+	}
+	return nil
 }
 
 // Variant is the run under a scenario that can be looked at.

@@ -119,13 +119,9 @@ could not be read have an error instead, and the exit code is 1; all others are 
 	baseline := c.Flags().String("baseline", "", "name for these runs, in place of what it was for: compare baseline:NAME")
 	meta := c.Flags().StringArray("meta", nil, "NAME=TEXT to keep with the runs: compiler=gcc-12")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
-		metadata := map[string]string{}
-		for _, pair := range *meta {
-			name, text, ok := strings.Cut(pair, "=")
-			if err := store.CheckName("--meta", name); !ok || err != nil {
-				return usage("--meta: %q: expected NAME=TEXT", pair)
-			}
-			metadata[name] = text
+		metadata, err := parseMetadata(*meta)
+		if err != nil {
+			return err
 		}
 		for flag, name := range map[string]string{"--application": *application, "--experiment": *experiment, "--baseline": *baseline} {
 			if name != "" {
@@ -169,6 +165,19 @@ could not be read have an error instead, and the exit code is 1; all others are 
 		return setBaseline(c, s, *baseline, trials, *as)
 	}
 	return c
+}
+
+// parseMetadata reads texts NAME=TEXT.
+func parseMetadata(pairs []string) (map[string]string, error) {
+	metadata := map[string]string{}
+	for _, pair := range pairs {
+		name, text, ok := strings.Cut(pair, "=")
+		if err := store.CheckName("--meta", name); !ok || err != nil {
+			return nil, usage("--meta: %q: expected NAME=TEXT", pair)
+		}
+		metadata[name] = text
+	}
+	return metadata, nil
 }
 
 // fromBaseline marks the trials that have a name as a side of a comparison.

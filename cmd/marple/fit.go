@@ -423,27 +423,9 @@ const mostPoints = 100_000
 func parsePoints(texts []string) ([]map[string]float64, error) {
 	var list []map[string]float64
 	for _, text := range texts {
-		var names []string
-		values := map[string][]float64{}
-		for _, part := range strings.Split(text, ",") {
-			name, value, given := strings.Cut(part, "=")
-			if !given {
-				if len(names) == 0 {
-					return nil, fmt.Errorf("%q: expected name=number", part)
-				}
-				name, value = names[len(names)-1], part
-			} else {
-				name = strings.TrimSpace(name)
-				if name == "" || slices.Contains(names, name) {
-					return nil, fmt.Errorf("%q: expected name=number, each name once", part)
-				}
-				names = append(names, name)
-			}
-			v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-			if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-				return nil, fmt.Errorf("%q: expected a number for %s", value, name)
-			}
-			values[name] = append(values[name], v)
+		names, values, err := parseValues(text)
+		if err != nil {
+			return nil, err
 		}
 		points := []map[string]float64{{}}
 		for _, name := range names {
@@ -464,6 +446,32 @@ func parsePoints(texts []string) ([]map[string]float64, error) {
 		list = append(list, points...)
 	}
 	return list, nil
+}
+
+// parseValues reads NAME=NUMBER,NUMBER,NAME=...
+func parseValues(text string) (names []string, values map[string][]float64, err error) {
+	values = map[string][]float64{}
+	for _, part := range strings.Split(text, ",") {
+		name, value, given := strings.Cut(part, "=")
+		if !given {
+			if len(names) == 0 {
+				return nil, nil, fmt.Errorf("%q: expected name=number", part)
+			}
+			name, value = names[len(names)-1], part
+		} else {
+			name = strings.TrimSpace(name)
+			if name == "" || slices.Contains(names, name) {
+				return nil, nil, fmt.Errorf("%q: expected name=number, each name once", part)
+			}
+			names = append(names, name)
+		}
+		v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, nil, fmt.Errorf("%q: expected a number for %s", value, name)
+		}
+		values[name] = append(values[name], v)
+	}
+	return names, values, nil
 }
 
 // predict adds predictions to the models that have the parameters for them.
