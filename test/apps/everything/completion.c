@@ -145,6 +145,36 @@ static void one(void)
     CHECK(flag);
 }
 
+#ifdef HAS_MPI41
+/* Several requests that are looked at, and stay. */
+static void looked_at(void)
+{
+    MPI_Request requests[2 * MANY];
+    MPI_Status statuses[2 * MANY];
+    int indices[2 * MANY], index, n, flag;
+    begin(requests, MANY);
+    do {
+        DO(Request_get_status_any, 2 * MANY, requests, &index, &flag, statuses);
+        if (flag)
+            hit("MPI_Request_get_status_any");
+    } while (!flag);
+    CHECK(index >= 0 && index < 2 * MANY && requests[index] != MPI_REQUEST_NULL);
+    do {
+        DO(Request_get_status_some, 2 * MANY, requests, &n, indices, statuses);
+        if (n > 0)
+            hit("MPI_Request_get_status_some");
+    } while (n < 1);
+    CHECK(requests[indices[0]] != MPI_REQUEST_NULL);
+    do {
+        DO(Request_get_status_all, 2 * MANY, requests, &flag, statuses);
+        if (flag)
+            hit("MPI_Request_get_status_all");
+    } while (!flag);
+    DO(Waitall, 2 * MANY, requests, MPI_STATUSES_IGNORE);
+    done(MANY);
+}
+#endif
+
 /* Persistent requests started together; inactive ones do not hold anybody up. */
 static void persistent(void)
 {
@@ -256,6 +286,9 @@ void completion(void)
     all();
     any();
     some();
+#ifdef HAS_MPI41
+    looked_at();
+#endif
     one();
     persistent();
     cancelled_and_freed();

@@ -23,6 +23,9 @@
 #if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5) /* which calls itself one of 3.1 */
 #define HAS_MPI4
 #endif
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+#define HAS_MPI41
+#endif
 #endif
 #ifdef HAS_MPI4
 #define MPI4(...) __VA_ARGS__

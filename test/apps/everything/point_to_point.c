@@ -352,6 +352,41 @@ static void everything_on(MPI_Comm one)
     rank = world;
 }
 
+#ifdef HAS_MPI41
+/* Buffers of a communicator or a session, and what waits until they are empty. */
+static void buffers(void)
+{
+    static char buffer[1 << 12];
+    void *back;
+    int bytes;
+    MPI_Count wide;
+    MPI_Request request;
+    MPI_Session session;
+#define EMPTIED(blocking, later)               \
+    blocking;                                  \
+    later;                                     \
+    DO(Wait, &request, MPI_STATUS_IGNORE);     \
+    CHECK(request == MPI_REQUEST_NULL)
+    EMPTIED(DO(Buffer_flush), DO(Buffer_iflush, &request));
+    DO(Comm_attach_buffer, MPI_COMM_WORLD, buffer, sizeof buffer);
+    EMPTIED(DO(Comm_flush_buffer, MPI_COMM_WORLD), DO(Comm_iflush_buffer, MPI_COMM_WORLD, &request));
+    DO(Comm_detach_buffer, MPI_COMM_WORLD, &back, &bytes);
+    CHECK(back == buffer && bytes == sizeof buffer);
+    DO(Comm_attach_buffer_c, MPI_COMM_WORLD, buffer, sizeof buffer);
+    DO(Comm_detach_buffer_c, MPI_COMM_WORLD, &back, &wide);
+    CHECK(back == buffer && wide == sizeof buffer);
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+    DO(Session_attach_buffer, session, buffer, sizeof buffer);
+    EMPTIED(DO(Session_flush_buffer, session), DO(Session_iflush_buffer, session, &request));
+    DO(Session_detach_buffer, session, &back, &bytes);
+    CHECK(back == buffer && bytes == sizeof buffer);
+    DO(Session_attach_buffer_c, session, buffer, sizeof buffer);
+    DO(Session_detach_buffer_c, session, &back, &wide);
+    CHECK(back == buffer && wide == sizeof buffer);
+    MPI_Session_finalize(&session);
+}
+#endif
+
 void point_to_point(void)
 {
     static char buffer[1 << 16];
@@ -365,6 +400,9 @@ void point_to_point(void)
     name(turned, "turned");
     everything_on(turned);
     DO_ON(Comm_free, turned, &turned);
+#ifdef HAS_MPI41
+    buffers();
+#endif
     DO(Buffer_detach, &back, &bytes);
     CHECK(back == buffer && bytes == sizeof buffer);
     COUNTS(MPI_Count wide;
