@@ -163,21 +163,8 @@ func init() {
 		"bytes":    total(func(n *node) float64 { return float64(n.Out + n.In) }),
 		"shortest": extreme(func(s *run.Stat) uint64 { return s.Min }, func(a, b uint64) bool { return a < b }),
 		"longest":  extreme(func(s *run.Stat) uint64 { return s.Max }, func(a, b uint64) bool { return a > b }),
-		"ranks_in": of(func(e *evaluator, s selection) (any, error) {
-			var most uint64
-			seen := map[int32]bool{}
-			err := e.each(s, func(n *node, ranks func(int) bool) {
-				if ranks == nil {
-					most = max(most, n.Exclusive.N)
-				}
-				for _, r := range n.PerRank {
-					if i, ok := e.index[int(r.Rank)]; ok && (ranks == nil || ranks(i)) && r.Exclusive > 0 {
-						seen[r.Rank] = true
-					}
-				}
-			})
-			return max(float64(most), float64(len(seen))), err
-		}),
+		"ranks_in": of(func(e *evaluator, s selection) (any, error) { return ranksIn(e, s) }),
+		"evenly":   of(evenly),
 		"reaching": reaching,
 		"name": func(e *evaluator, args []any) (any, error) {
 			if p, ok := args[0].(place); ok && p != none {
@@ -484,6 +471,37 @@ func slowest(e *evaluator, s selection) (any, error) {
 		return 0.0, err
 	}
 	return slices.Max(v), nil
+}
+
+// ranksIn is how many ranks come to a selection.
+func ranksIn(e *evaluator, s selection) (float64, error) {
+	var most uint64
+	seen := map[int32]bool{}
+	err := e.each(s, func(n *node, ranks func(int) bool) {
+		if ranks == nil {
+			most = max(most, n.Exclusive.N)
+		}
+		for _, r := range n.PerRank {
+			if i, ok := e.index[int(r.Rank)]; ok && (ranks == nil || ranks(i)) && r.Exclusive > 0 {
+				seen[r.Rank] = true
+			}
+		}
+	})
+	return max(float64(most), float64(len(seen))), err
+}
+
+// evenly is how often the rank that comes to a selection least does so, in times of the one that does most. Where the ranks
+// that come there are not all listed, it tells only whether all of them do.
+func evenly(e *evaluator, s selection) (any, error) {
+	passages, err := e.vector("passages", s, func(_ *node, r run.RankTime) float64 { return float64(r.Calls) })
+	if _, unknown := err.(missing); unknown {
+		n, err := ranksIn(e, s)
+		return map[bool]float64{true: 1}[n >= float64(len(e.ranks))], err
+	}
+	if err != nil || len(passages) == 0 || slices.Max(passages) == 0 {
+		return 0.0, err
+	}
+	return slices.Min(passages) / slices.Max(passages), nil
 }
 
 // reaching gives the ranks that spend at least some time in the selection, of those whose share is known.

@@ -156,6 +156,7 @@ var functions = map[string]function{
 	"shortest":     {args: []Kind{Component}, filters: true, result: gives(Number, seconds), needs: []string{"profile"}, about: "duration of the shortest call there: what it costs when nobody waits"},
 	"longest":      {args: []Kind{Component}, filters: true, result: gives(Number, seconds), needs: []string{"profile"}, about: "duration of the longest call there"},
 	"ranks_in":     {args: []Kind{Component}, filters: true, result: gives(Number, plain), needs: []string{"profile"}, about: "how many ranks come there"},
+	"evenly":       {args: []Kind{Component}, filters: true, result: gives(Number, plain), needs: []string{"profile"}, about: "how often the rank that comes there least does so, in times of the one that does most; where not all ranks are listed, 1 if all come there and 0 if not"},
 	"reaching":     {args: []Kind{Component, Number}, filters: true, result: wantSeconds(1, gives(Ranks, plain)), needs: []string{"profile"}, about: "the ranks that spend at least this long there; of more than 64, the eight slowest are looked at"},
 	"name":         {args: []Kind{Component}, result: gives(Text, plain), about: "of the function or region at a place"},
 	"size":         {args: []Kind{Role}, result: gives(Number, plain), needs: []string{"peers"}, about: "how many ranks have this role"},
