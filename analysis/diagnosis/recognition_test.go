@@ -543,7 +543,10 @@ func TestNumbersOfRanksSayNothing(t *testing.T) {
 // Whatever two ranks are part of, their messages go from one to the other: that they are pieces of a field is not sure. Nor is it
 // that a tree of messages divides a problem.
 func TestWhatLooksLikeOtherThingsIsNotSure(t *testing.T) {
-	field := func(n int) float64 { _, c := recognizedAs(t, n, rims); return confidenceOf(c, "geometric-decomposition") }
+	field := func(n int) float64 {
+		_, c := recognizedAs(t, n, rims)
+		return confidenceOf(c, "geometric-decomposition")
+	}
 	require.Equal(t, 0.8, field(2))
 	require.Equal(t, 1., field(4))
 	_, c := recognizedAs(t, 8, func(r *rank) { analysistest.Steps(4, func() { halves(r, 0, r.Ranks) }) })

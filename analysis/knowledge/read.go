@@ -335,11 +335,11 @@ func (r *reader) sections() map[string]field {
 				r.fail(place(value), "%q is no model's name; expected %s", m.Name, modelName)
 			}
 		},
-		"title":  r.into(&m.Title, "title"),
-		"about":  r.into(&m.About, "about"),
-		"source": r.into(&m.Source, "source"),
-		"judges": r.judges,
-		"plain": func(_, value ast.Node) { m.Plain = r.yes(value, "plain") },
+		"title":        r.into(&m.Title, "title"),
+		"about":        r.into(&m.About, "about"),
+		"source":       r.into(&m.Source, "source"),
+		"judges":       r.judges,
+		"plain":        func(_, value ast.Node) { m.Plain = r.yes(value, "plain") },
 		"roles":        func(_, value ast.Node) { r.named(value, "roles", plainName, r.role) },
 		"components":   func(_, value ast.Node) { r.named(value, "components", plainName, r.component) },
 		"groups":       func(_, value ast.Node) { r.named(value, "groups", plainName, r.group) },
