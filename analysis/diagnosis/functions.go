@@ -222,35 +222,8 @@ func init() {
 			}
 			return float64(most), nil
 		},
-		"in_pairs": func(e *evaluator, _ []any) (any, error) {
-			if e.graph == nil {
-				return nil, missing{"peers"}
-			}
-			type side struct{ alone, rounds, ns, most, partners uint64 }
-			ranks := map[int]side{}
-			for _, p := range e.r.Peers {
-				s := ranks[p.Rank]
-				before := p.OnwardNs + p.BackNs
-				s.alone, s.rounds, s.partners = s.alone+p.Alone, s.rounds+p.Rounds, s.partners+1
-				s.ns, s.most = s.ns+before, max(s.most, before)
-				ranks[p.Rank] = s
-			}
-			least, several := 1.0, false
-			for _, s := range ranks {
-				if s.partners < 2 || s.rounds == 0 {
-					continue
-				}
-				several = true
-				if float64(s.ns-s.most) < beforeOthers*float64(s.ns) {
-					return 0.0, nil
-				}
-				least = min(least, float64(s.alone)/float64(s.rounds))
-			}
-			if !several {
-				return 0.0, nil
-			}
-			return least, nil
-		},
+		"in_pairs":    inPairs,
+		"cube":        ofGraph(func(g *structure.Graph) float64 { return map[bool]float64{true: 1}[g.Cube()] }),
 		"grades":      ofGraph((*structure.Graph).Grades),
 		"fewest":      ofGraph(func(g *structure.Graph) float64 { return float64(g.Fewest()) }),
 		"returned":    ofGraph((*structure.Graph).Returned),
@@ -693,6 +666,38 @@ func (d *data) write(v any) string {
 		return d.where(int(x))
 	}
 	return fmt.Sprint(v)
+}
+
+// inPairs is the part of the rounds between two pieces of computing in which a rank exchanges messages with one other only, that of the
+// rank for which it is least.
+func inPairs(e *evaluator, _ []any) (any, error) {
+	if e.graph == nil {
+		return nil, missing{"peers"}
+	}
+	type side struct{ alone, rounds, ns, most, partners uint64 }
+	ranks := map[int]side{}
+	for _, p := range e.r.Peers {
+		s := ranks[p.Rank]
+		before := p.OnwardNs + p.BackNs
+		s.alone, s.rounds, s.partners = s.alone+p.Alone, s.rounds+p.Rounds, s.partners+1
+		s.ns, s.most = s.ns+before, max(s.most, before)
+		ranks[p.Rank] = s
+	}
+	least, several := 1.0, false
+	for _, s := range ranks {
+		if s.partners < 2 || s.rounds == 0 {
+			continue
+		}
+		several = true
+		if float64(s.ns-s.most) < beforeOthers*float64(s.ns) {
+			return 0.0, nil
+		}
+		least = min(least, float64(s.alone)/float64(s.rounds))
+	}
+	if !several {
+		return 0.0, nil
+	}
+	return least, nil
 }
 
 // beforeOthers is the part of what a rank computes from which on it computes for its exchanges with several partners, each by itself,

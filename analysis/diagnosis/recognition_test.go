@@ -549,6 +549,20 @@ func TestWhatLooksLikeOtherThingsIsNotSure(t *testing.T) {
 	}
 	require.Equal(t, 0.8, field(2))
 	require.Equal(t, 1., field(4))
+	for _, n := range []int{4, 8, 16} { // sums that are added up by hand; exchanges with all at once are none
+		_, c := recognizedAs(t, n, func(r *rank) {
+			analysistest.Steps(20, func() { r.Compute(ms); hypercube(r, func(int) { r.Compute(ms / 100) }) })
+		})
+		require.Equal(t, 0.8, confidenceOf(c, "geometric-decomposition"), "%d", n)
+		_, c = recognizedAs(t, n, func(r *rank) {
+			var with []int
+			for bit := 1; bit < n; bit *= 2 {
+				with = append(with, r.Rank^bit)
+			}
+			analysistest.Steps(20, func() { r.Compute(ms); exchange(r, with, 4000) })
+		})
+		require.Equal(t, 1., confidenceOf(c, "geometric-decomposition"), "%d", n)
+	}
 	_, c := recognizedAs(t, 8, func(r *rank) { analysistest.Steps(4, func() { halves(r, 0, r.Ranks) }) })
 	require.Equal(t, 0.8, c.Looks[0].Confidence)
 	require.Equal(t, Sign{"Sums over a tree whose nodes are spread over the ranks have the same messages", 0.8}, c.Looks[0].Signs[len(c.Looks[0].Signs)-1])

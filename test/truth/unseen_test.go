@@ -41,8 +41,9 @@ const (
 
 var anyNumber = []int{2, 4, 8, 16}
 
-// The ailing ones have a rank that computes half as long again, the last but one, or another ailment that their source names. Those of the
-// first two tables were used to mend what is known; before they were, those of the third were listed, and they were used for nothing.
+// The ailing ones have a rank that computes half as long again, the last but one, or another ailment that their source names. The first
+// were used to mend what is known. Those held out were listed before that, and run after it: docs/scoreboard.md has what they were told then, and
+// what their list had overlooked.
 var seenSince = []unseen{
 	{program: "hydro", designs: field, ranks: anyNumber, ill: uneven, slow: 2},
 	{program: "fecg", designs: field, ranks: anyNumber, ill: uneven, slow: 2},
@@ -71,8 +72,8 @@ var heldOut = []unseen{
 	{program: "stream", designs: stages, ranks: anyNumber, ill: uneven, slow: 2},
 	{program: "smith", designs: "pipeline wavefront", ranks: anyNumber, ill: filled},
 	{program: "remc", designs: field, ranks: anyNumber, ill: uneven, slow: 2},
-	{program: "hpl", designs: steps, ranks: anyNumber, ill: alone},
-	{program: "frontier", designs: steps, ranks: anyNumber, ill: alone, first: true},
+	{program: "hpl", designs: steps, ranks: anyNumber, ill: alone, passing: "imbalance"}, // the owners of later columns have up to 6 % more
+	{program: "frontier", designs: steps, ranks: anyNumber, ill: alone + " " + uneven, first: true},
 	{program: "recdoub", ranks: anyNumber, ill: uneven, slow: 2},
 	{program: "pic", designs: field, ranks: anyNumber, ill: uneven, slow: 2},
 	{program: "pencil", designs: steps, ranks: anyNumber, ill: uneven, slow: 2},
