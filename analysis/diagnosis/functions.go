@@ -180,48 +180,17 @@ func init() {
 			set, err := e.members(args[0].(role))
 			return set, err
 		},
-		"useful":     totals(useful),
-		"in_mpi":     totals(inMPI),
-		"sent":       totals(func(b run.RankBalance) float64 { return float64(b.Sent) }),
-		"received":   totals(func(b run.RankBalance) float64 { return float64(b.Received) }),
-		"sent_bytes": totals(func(b run.RankBalance) float64 { return float64(b.SentBytes) }),
-		"passed":     passed,
-		"position":   position,
-		"depth":      depth,
-		"link": ofGraph(func(g *structure.Graph) float64 {
-			most := uint64(0)
-			for _, out := range g.Out {
-				for _, edge := range out {
-					most = max(most, edge.Messages+g.Sent(edge.To, edge.From))
-				}
-			}
-			return float64(most)
-		}),
-		"onward": func(e *evaluator, args []any) (any, error) {
-			onward, back := 0.0, 0.0
-			for _, p := range e.r.Peers {
-				onward, back = onward+float64(p.OnwardNs), back+float64(p.BackNs)
-			}
-			if onward+back == 0 {
-				return args[0], nil
-			}
-			return onward / (onward + back), nil
-		},
-		"turns": func(e *evaluator, _ []any) (any, error) {
-			if e.graph == nil {
-				return nil, missing{"peers"}
-			}
-			// Both ranks of a pair see the same turns, and by chance one of them more.
-			seen, most := map[[2]int]uint64{}, uint64(0)
-			for _, p := range e.r.Peers {
-				pair := [2]int{min(p.Rank, p.To), max(p.Rank, p.To)}
-				if n, again := seen[pair]; again {
-					most = max(most, min(n, p.Turns))
-				}
-				seen[pair] = p.Turns
-			}
-			return float64(most), nil
-		},
+		"useful":      totals(useful),
+		"in_mpi":      totals(inMPI),
+		"sent":        totals(func(b run.RankBalance) float64 { return float64(b.Sent) }),
+		"received":    totals(func(b run.RankBalance) float64 { return float64(b.Received) }),
+		"sent_bytes":  totals(func(b run.RankBalance) float64 { return float64(b.SentBytes) }),
+		"passed":      passed,
+		"position":    position,
+		"depth":       depth,
+		"link":        ofGraph(link),
+		"onward":      onward,
+		"turns":       turns,
 		"in_pairs":    inPairs,
 		"cube":        ofGraph(func(g *structure.Graph) float64 { return map[bool]float64{true: 1}[g.Cube()] }),
 		"grades":      ofGraph((*structure.Graph).Grades),
@@ -666,6 +635,46 @@ func (d *data) write(v any) string {
 		return d.where(int(x))
 	}
 	return fmt.Sprint(v)
+}
+
+// link is how many messages go forth and back between the two ranks that have most.
+func link(g *structure.Graph) float64 {
+	most := uint64(0)
+	for _, out := range g.Out {
+		for _, edge := range out {
+			most = max(most, edge.Messages+g.Sent(edge.To, edge.From))
+		}
+	}
+	return float64(most)
+}
+
+// onward is the part of what ranks compute before messages that is before those that go the way of the last one.
+func onward(e *evaluator, args []any) (any, error) {
+	on, back := 0.0, 0.0
+	for _, p := range e.r.Peers {
+		on, back = on+float64(p.OnwardNs), back+float64(p.BackNs)
+	}
+	if on+back == 0 {
+		return args[0], nil
+	}
+	return on / (on + back), nil
+}
+
+// turns is how often messages between two ranks go the other way than those before.
+func turns(e *evaluator, _ []any) (any, error) {
+	if e.graph == nil {
+		return nil, missing{"peers"}
+	}
+	// Both ranks of a pair see the same turns, and by chance one of them more.
+	seen, most := map[[2]int]uint64{}, uint64(0)
+	for _, p := range e.r.Peers {
+		pair := [2]int{min(p.Rank, p.To), max(p.Rank, p.To)}
+		if n, again := seen[pair]; again {
+			most = max(most, min(n, p.Turns))
+		}
+		seen[pair] = p.Turns
+	}
+	return float64(most), nil
 }
 
 // inPairs is the part of the rounds between two pieces of computing in which a rank exchanges messages with one other only, that of the
