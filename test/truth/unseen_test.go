@@ -52,7 +52,7 @@ var seenSince = []unseen{
 	{program: "mc", ranks: anyNumber, ill: uneven, slow: 2},
 	{program: "is", designs: steps, ranks: anyNumber, ill: uneven, slow: 2},
 	{program: "io", designs: steps, ranks: anyNumber, ill: uneven, first: true},
-	{program: "amr", designs: "amr", ranks: anyNumber, ill: small},
+	{program: "amr", designs: "amr " + field, ranks: anyNumber, ill: small},
 	{program: "farm", designs: farm, ranks: []int{4, 8, 16}, ill: "slow-master", first: true, passing: "idle-master"},
 
 	{program: "bitonic", ranks: anyNumber, ill: uneven, slow: 2},
