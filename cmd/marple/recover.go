@@ -12,7 +12,6 @@ import (
 	"marple/analysis/pipeline"
 	"marple/analysis/report"
 	"marple/analysis/run"
-	"marple/analysis/words"
 )
 
 // absent are the ranks of which nothing is known.
@@ -21,7 +20,7 @@ func absent(r *run.Run) (list []int) {
 	for _, p := range r.PerRank {
 		there[p.Rank] = true
 	}
-	for rank := range min(r.Ranks, 1<<20) {
+	for rank := range min(r.Ranks, mostRanks) {
 		if !there[rank] {
 			list = append(list, rank)
 		}
@@ -76,9 +75,8 @@ Records do not hold what marple doctor --machine has measured: give the file aga
 		if err != nil {
 			return err
 		}
-		if list := absent(r); len(list) > 0 {
-			fmt.Fprintf(c.ErrOrStderr(), "marple: no records here of %s; where they are in other directories, give all of them: marple recover RUN OTHER-RUN\n", words.Ranks(list))
-		}
+		tellMissing(c.ErrOrStderr(), absent(r), "records", path, arguments[1:],
+			"; where they are in other directories, give all of them: marple recover RUN OTHER-RUN")
 		if r.Machine = measured; measured == nil {
 			pipeline.Carry(r, os.Getenv("MARPLE_MACHINE"))
 		}
