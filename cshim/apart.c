@@ -136,11 +136,12 @@ static bool find(const char *wanted, const struct mrl_home *home, int rank, char
     for (int i = 2; i < NAMES; i++) {
         if (is_marked(own, APART, home))
             return true;
-        if (lay(own, home, rank)) {
+        bool others = !lstat(own, &there) && there.st_uid != geteuid();
+        if (!others && lay(own, home, rank)) {
             mrl.laid = true;
             return true;
         }
-        int error = errno;
+        int error = others ? EEXIST : errno;
         if (is_marked(own, APART, home)) /* by another rank meanwhile */
             return true;
         errno = error;
