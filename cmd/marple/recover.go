@@ -39,7 +39,8 @@ func recoverCommand() *cobra.Command {
 		Long: `Reads the records that ranks have left in a run directory (RUN/raw) when the program was killed, crashed, or
 could not be analysed at its end; merges them, prints the report and writes run.json, as the end of the run
 would have done. Of each rank it says how it ended. Where the records of one run are in several directories, give all of
-them; the run is written to the first. Records stay where they are, so that it can be repeated, unless
+them; the run is written to the first. Hosts that do not see the run directory have kept records in one of their own: which ranks' that are,
+where, and what command fetches them is told. Records stay where they are, so that it can be repeated, unless
 --clear says otherwise.
 
 Records do not hold what marple doctor --machine has measured: give the file again, where models of several machines need it.`}

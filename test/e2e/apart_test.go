@@ -127,6 +127,15 @@ func TestHostKilled(t *testing.T) {
 			sum := harness.Function(r, "MPI_Sendrecv").Calls
 			assert.GreaterOrEqual(t, sum, least)
 			assert.LessOrEqual(t, sum, most)
+			if r.Waits != nil {
+				for _, c := range r.Waits.Clocks {
+					var i int
+					_, err := fmt.Sscanf(c.Host[4:], "%d", &i)
+					require.NoError(t, err)
+					assert.True(t, c.Measured, c.Host)
+					assert.InDelta(t, i*int(apartBy), c.AheadNs, float64(c.ErrorNs), c.Host)
+				}
+			}
 			for _, note := range harness.NotSeen(r) {
 				if note.ID == "log-ended" { // their own, which a long wait for the end may fill
 					assert.LessOrEqual(t, note.Count, uint64(len(ranks)), note.Text)
@@ -172,6 +181,29 @@ func TestHostKilled(t *testing.T) {
 		assert.Equal(t, []string{"marple: no records here of ranks 0-1, 4-7, but what one host has of a run whose directory is " + out + " on host " +
 			hostsName(mpi, 0) + "; where they are in other directories, give all of them: marple recover RUN OTHER-RUN"}, got.Said())
 	})
+}
+
+// What needs files of the ranks on rank 0's host is said to be missing, and goes away.
+func TestInvocationsOfHosts(t *testing.T) {
+	harness.Mock.Need(t)
+	hosts := harness.NewHosts(t, apartHosts, 0)
+	line := marple(t, "exec", "--out", filepath.Join(hosts.Local, "run"), "--", harness.Mock.Compile(t, "components", "-ldl"))
+	got := harness.Command{}.Run(t, hosts.Launch(harness.Mock, apartRanks, nil, line...)...)
+	require.Zero(t, got.Code, got.Stderr)
+	assert.Empty(t, got.Said())
+	r := harness.ReadRun(t, filepath.Join(hosts.Disk(0), "run"))
+	var texts []string
+	for _, note := range r.NotSeen {
+		if note.ID == "invocations-missing" {
+			assert.Equal(t, r.Invocations*(apartHosts-1)/apartHosts, note.Count)
+			texts = append(texts, note.Text)
+		}
+	}
+	require.Len(t, texts, 1)
+	assert.Contains(t, texts[0], "(put the run directory where all hosts see it)")
+	for i := 1; i < apartHosts; i++ {
+		assert.Empty(t, harness.Entries(t, hosts.Disk(i)), "on host %d", i)
+	}
 }
 
 // A rank ends the run on a host that does not see the run directory: it says where records are, since it may be the last one to say anything.
