@@ -1,7 +1,7 @@
 /*
  * Hosts that do not see the run directory. Rank 0 marks it with a file that names the run. A rank that does not find that there
  * makes a run directory of its host's own, as a whole or not at all: so all ranks of a host come to the same one without talking to
- * each other. Rank 0 learns at the beginning which ranks' records are where (pmpi/hosts.c), and adds it to the file, of which
+ * each other. Rank 0 learns at the beginning which ranks' records are where (pmpi/hosts.c), and adds it to the file, from which
  * analysis/run reads it; where all ranks see the directory, the file goes away again.
  *
  * Where the host has no directory of that name yet, that is its name there too; otherwise it gets a number, as run directories
@@ -174,13 +174,13 @@ int mrl_home_find(const struct mrl_home *home, int rank, char directory[MRL_DIRE
 
 uint64_t mrl_home_place(void)
 {
-    return mrl.apart ? mrl_hash(mrl_hash(MRL_HASH, mrl.header->host_name), mrl.directory) : 0;
+    return mrl.apart && *mrl.directory ? mrl_hash(mrl_hash(MRL_HASH, mrl.header->host_name), mrl.directory) : 0;
 }
 
 void mrl_home_tell(char line[MRL_WORDS])
 {
     line[0] = 0;
-    if (!mrl.laid || !mrl.apart)
+    if (!mrl.laid || !*mrl.directory)
         return;
     snprintf(line, MRL_WORDS, "records %016llx", (unsigned long long)mrl_home_place());
     add_word(line, MRL_WORDS - 1, mrl.header->host_name);

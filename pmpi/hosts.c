@@ -123,7 +123,7 @@ static bool meet(const struct mrl_transport *t)
     struct mrl_host own = {mrl.header->host, (uint64_t)t->rank};
     struct away here = {mrl_home_place(), t->rank, t->rank};
     mrl_home_tell(line);
-    if (!add((struct counts){1, here.place != 0, strlen(line)}, &own, &here, line))
+    if (!add((struct counts){1, mrl.in_file && here.place, strlen(line)}, &own, &here, line))
         return false;
     for (int32_t bit = 1; bit < t->ranks; bit <<= 1) {
         if (t->rank & bit) {

@@ -105,6 +105,8 @@ static void begin(struct mrl_instant before, uint64_t init_ticks)
     if (trouble == NO_MEMORY) {
         mrl_say("there is no memory for records, so nothing is measured");
         mrl_store_remove();
+        if (mrl.apart)
+            mrl_raw_finish();
         return;
     }
     if (trouble)
