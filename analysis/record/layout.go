@@ -323,11 +323,12 @@ type Header struct {
 	Unmerged, EndedBy                                                         uint64
 	Error                                                                     [128]byte
 	CallsLeft                                                                 uint64
+	Run                                                                       uint64
 }
 
 const (
 	magic   = "MARPLE\r\n"
-	version = 17
+	version = 18
 
 	recordSize    = 32
 	stringsMax    = 1 << 20
