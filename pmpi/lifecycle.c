@@ -61,15 +61,21 @@ void mrl_describe(uint64_t init_ticks, int provided)
 }
 
 /* Hosts may have Marples of their own, and what one rank writes others read. */
-static bool of_one_version(void)
+enum versions { UNKNOWN, DIFFERENT, SAME };
+static enum versions versions(void)
 {
     int32_t newest = (int32_t)(MRL_VERSION << 16 | MRL_CORE_VERSION), oldest = INT32_MAX - newest; /* none is negative */
     if (!mrl_transport_most(&newest) || !mrl_transport_most(&oldest))
-        return false;
-    bool same = newest == INT32_MAX - oldest;
-    if (!same)
-        mrl_say("the ranks have different versions of Marple, so nothing is measured: install one on all hosts");
-    return same;
+        return UNKNOWN;
+    return newest == INT32_MAX - oldest ? SAME : DIFFERENT;
+}
+
+/* One rank that takes too long, for a directory perhaps, keeps all from being measured. */
+static void fall_out(int rank)
+{
+    mrl_say_here("a rank was not ready in time; rank %d is not measured", rank);
+    mrl_store_remove();
+    mrl_raw_finish();
 }
 
 /* All ranks have left MPI_Init: agree on a directory and begin. */
@@ -87,21 +93,34 @@ static void begin(struct mrl_instant before, uint64_t init_ticks)
         mrl_say_here("not all ranks run under Marple; rank %d is not measured", rank);
         return;
     }
-    if (!of_one_version())
+    mrl_transport_patience(mrl.settings.site ? 10 : mrl.settings.deadline); /* all run under Marple, and may be slow */
+    switch (versions()) {
+    case UNKNOWN:
+        fall_out(rank);
         return;
+    case DIFFERENT:
+        mrl_say("the ranks have different versions of Marple, so nothing is measured: install one on all hosts");
+        return;
+    case SAME:
+        break;
+    }
     if (rank == 0) {
         mrl_choose_directory(home->path, sizeof home->path);
         mrl_home_mark(home);
     }
-    if (!mrl_transport_broadcast(home, sizeof *home))
+    if (!mrl_transport_broadcast(home, sizeof *home)) {
+        fall_out(rank);
         return;
+    }
     enum { NO_MEMORY = INT32_MAX };
     int32_t unseen = mrl_home_find(home, rank, directory);
     int32_t trouble = mrl_requests_begin() && mrl_begin(directory, rank, ranks) ? mrl.file_error : NO_MEMORY;
     if (!trouble)
         trouble = unseen;
-    if (!mrl_transport_most(&trouble))
+    if (!mrl_transport_most(&trouble)) {
+        fall_out(rank);
         return;
+    }
     if (trouble == NO_MEMORY) {
         mrl_say("there is no memory for records, so nothing is measured");
         mrl_store_remove();
@@ -117,8 +136,10 @@ static void begin(struct mrl_instant before, uint64_t init_ticks)
     mrl_fortran_begin();
     mrl_comms_begin();
     mrl_clocks_compare(&mrl.header->first_offset);
-    if (!mrl_transport_meet())
+    if (!mrl_transport_meet()) {
+        fall_out(rank);
         return;
+    }
     mrl_record(before);
 }
 

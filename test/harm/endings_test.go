@@ -425,6 +425,36 @@ func TestSurvivors(t *testing.T) {
 	assert.Equal(t, uint64(3*5001), harness.Function(r, "MPI_Sendrecv").Calls)
 }
 
+// A rank that is not ready in time is no silence: here the first one is slow to make its directory.
+func TestARankThatIsNotReady(t *testing.T) {
+	t.Parallel()
+	harness.Each(t, func(t *testing.T, mpi *harness.Library) {
+		program, slow := mpi.Compile(t, "endings"), filepath.Join(t.TempDir(), "slow.so")
+		source := `#define _GNU_SOURCE
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int mkdir(const char *path, unsigned mode)
+{
+    if (strstr(path, "/run"))
+        sleep(4);
+    return syscall(SYS_mkdirat, AT_FDCWD, path, mode);
+}
+`
+		require.NoError(t, os.WriteFile(slow+".c", []byte(source), 0o600))
+		out, err := exec.Command("gcc", "-shared", "-fPIC", "-o", slow, slow+".c").CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		c := harness.Command{Directory: t.TempDir(), Environment: []string{"MARPLE_DEADLINE=1", "LD_PRELOAD=" + slow}}
+		r := c.Run(t, mpi.Launch(2, harness.Artifact(t, "marple"), "exec", "--out", filepath.Join(c.Directory, "run"), program, filepath.Join(t.TempDir(), "account"), "MPI_Finalize")...)
+		assert.Zero(t, r.Code, r.Stderr)
+		require.NotEmpty(t, r.Said())
+		for _, line := range r.Said() {
+			assert.Regexp(t, `a rank was not ready in time; rank [01] is not measured`, line)
+		}
+	})
+}
+
 // Where some ranks run without Marple, none is measured, and nothing waits for what never comes.
 func TestSomeRanksWithoutMarple(t *testing.T) {
 	t.Parallel()
