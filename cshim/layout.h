@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define MRL_MAGIC "MARPLE\r\n"
-#define MRL_VERSION 17u
+#define MRL_VERSION 18u
 
 /* What a call does. The order is that of analysis/record; values are written to disk. */
 enum mrl_op {
@@ -460,6 +460,15 @@ struct mrl_offset {
     uint64_t known;
 };
 
+/*
+ * What went through read, write and their like, as the kernel counts it for the process: files, pipes and sockets, the MPI
+ * library's too, and those of children that it has waited for; without what Marple reads itself.
+ */
+struct mrl_traffic {
+    uint64_t read, written; /* bytes */
+    uint64_t reads, writes; /* system calls */
+};
+
 #define MRL_STRINGS_MAX (1u << 20)
 #define MRL_DECLARATION 1024u /* bytes of a text about families; longer ones are cut off, which their reader refuses */
 #define MRL_NODES_MAX 65536u
@@ -513,6 +522,8 @@ struct mrl_header {
     uint64_t ended_by;      /* index of the thread that ended the process from inside an MPI call, plus 1; 0: none did */
     char error[128];        /* what the library says of the error that was fatal */
     _Atomic uint64_t calls_left; /* MPI calls that did not return, because the program left them */
+    struct mrl_traffic traffic;  /* from begin_tick to end_tick */
+    uint64_t traffic_known;      /* 1: it is */
 };
 
 #define MRL_HEADER_SIZE 4096u

@@ -169,6 +169,7 @@ void mrl_record(struct mrl_instant before)
         return;
     t->main_thread = 1;
     mrl_cpu_others_begin();
+    mrl_traffic_begin();
     if (mrl_core_begin()) { /* with what it needs of this thread, before the first hand-over */
         mrl_drain();
         t->begin_tick = t->last_tick = t->last_end = mrl_now();
@@ -196,6 +197,7 @@ void mrl_stop_recording(uint64_t end)
     mrl.header->end_tick = end;
     mrl.header->others_cpu_ns = mrl_cpu_others();
     mrl.header->peak_memory = peak_memory();
+    mrl_traffic_end();
     mrl.header->state = MRL_FINALIZED;
 }
 

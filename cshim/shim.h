@@ -64,6 +64,7 @@ struct mrl_process {
     char raw[4096 + 8];   /* of raw/ in it */
     struct mrl_place run_place, raw_place; /* which directories these were at first */
     struct mrl_settings settings;
+    _Atomic uint64_t own_reads, own_bytes; /* system calls that read, and what they have brought, while recording */
     bool quiet; /* nothing is said: the user has not asked for anything */
 };
 
@@ -94,6 +95,11 @@ uint64_t mrl_raw_ns(void);
 uint64_t mrl_ticks_per_second(struct mrl_instant a, struct mrl_instant b);
 uint64_t mrl_ns_to_ticks(uint64_t ns);
 uint64_t mrl_ticks_to_ns(uint64_t ticks);
+
+/* traffic.c */
+long mrl_read(int fd, void *to, size_t size); /* read, which is counted as Marple's own */
+void mrl_traffic_begin(void);
+void mrl_traffic_end(void);
 
 /* store.c: the mapped file and the tables in it. All indices are stable; 0 of strings is "". */
 bool mrl_store_open(const char *directory, int rank);

@@ -100,9 +100,10 @@ func (e *evaluator) ofRun() map[string]any {
 		}
 		return none
 	}
-	var messages, polled uint64
+	var messages, polled, traffic uint64
 	for _, p := range r.PerRank {
 		messages += p.Sent
+		traffic += p.Traffic.Bytes()
 	}
 	for _, n := range e.nodes {
 		polled += n.Polled
@@ -110,7 +111,7 @@ func (e *evaluator) ofRun() map[string]any {
 	return map[string]any{"core": e.core, "wall": seconds(r.WallNs), "useful": e.useful, "mpi": e.mpi, "in_mpi": e.inMPI, "polled": float64(polled) / 1e9, "missed": e.missed(), "ranks": float64(len(e.ranks)),
 		"span": e.core / float64(len(e.ranks)), "hosts": float64(len(r.Hosts)), "load_balance": r.Efficiency.LoadBalance,
 		"core_availability": r.Efficiency.CoreAvailability, "as_with_cores": map[bool]float64{true: 1}[r.AsWithCores],
-		"messages": float64(messages), "waits": map[bool]float64{true: 1}[r.Waits != nil]}
+		"messages": float64(messages), "traffic": float64(traffic), "waits": map[bool]float64{true: 1}[r.Waits != nil]}
 }
 
 // metric gives the value of a metric; argument is a component, or "".

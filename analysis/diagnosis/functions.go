@@ -198,9 +198,18 @@ func init() {
 		"sent":       totals(func(b run.RankBalance) float64 { return float64(b.Sent) }),
 		"received":   totals(func(b run.RankBalance) float64 { return float64(b.Received) }),
 		"sent_bytes": totals(func(b run.RankBalance) float64 { return float64(b.SentBytes) }),
-		"passed":     passed,
-		"position":   position,
-		"depth":      depth,
+		"traffic": func(e *evaluator, args []any) (any, error) {
+			bytes := 0.0
+			for _, b := range e.r.PerRank {
+				if slices.Contains(args[0].(rankSet), b.Rank) {
+					bytes += float64(b.Traffic.Bytes())
+				}
+			}
+			return bytes, nil
+		},
+		"passed":   passed,
+		"position": position,
+		"depth":    depth,
 		"link": ofGraph(func(g *structure.Graph) float64 {
 			most := uint64(0)
 			for _, out := range g.Out {

@@ -165,6 +165,7 @@ var functions = map[string]function{
 	"sent":         {args: []Kind{Role}, optional: 1, result: gives(Vector, plain), needs: []string{"profile"}, about: "messages sent point to point, per rank"},
 	"received":     {args: []Kind{Role}, optional: 1, result: gives(Vector, plain), needs: []string{"profile"}, about: "messages received point to point, per rank"},
 	"sent_bytes":   {args: []Kind{Role}, optional: 1, result: gives(Vector, bytes), needs: []string{"profile"}, about: "bytes sent point to point, per rank"},
+	"traffic":      {args: []Kind{Ranks}, result: gives(Number, bytes), needs: []string{"profile"}, about: "bytes that these ranks moved by read, write and their like: files, pipes and sockets"},
 	"passed":       {args: []Kind{Role, Role}, result: gives(Number, plain), needs: []string{"peers"}, about: "messages from ranks of the first role to ranks of the second"},
 	"position":     {args: []Kind{Role}, optional: 1, result: gives(Vector, plain), needs: []string{"peers"}, about: "place of each rank in the order in which messages flow, from 0"},
 	"link":         {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "messages between the two ranks that exchange most, both ways"},
@@ -284,11 +285,11 @@ func Totals() []string { return slices.Sorted(maps.Keys(totals)) }
 // the wall time without waiting for a core, and in a model that runs interleaved with others, without working for
 // those. in_mpi is mpi with such waiting: others may be waited for meanwhile; and so in polled, which is from when ranks begin
 // to test or probe until they find something, in MPI and between its calls. as_with_cores is 1 where cores were short,
-// and all times are those of a replay with a core for each rank; otherwise 0. waits is 1 where it is known who waited for whom, else 0.
+// and all times are those of a replay with a core for each rank; otherwise 0. traffic is as the function of that name has it, of all ranks. waits is 1 where it is known who waited for whom, else 0.
 var totals = map[string]Dimension{
 	"core": seconds, "wall": seconds, "span": seconds, "useful": seconds, "mpi": seconds, "in_mpi": seconds, "polled": seconds, "missed": seconds, "ranks": plain, "hosts": plain,
 	"load_balance": plain, "core_availability": plain, "as_with_cores": plain, "messages": plain,
-	"waits": plain,
+	"waits": plain, "traffic": bytes,
 }
 
 // Classes of time, which select a part of a component.

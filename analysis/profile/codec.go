@@ -220,9 +220,10 @@ func total(c *coder, t *Total) {
 	number(c, &t.Cores)
 	for _, x := range []*uint64{&t.Wall, &t.Useful, &t.MPI, &t.OffCore, &t.Waited, &t.Blocked, &t.Paused, &t.Own, &t.Init,
 		&t.OtherMPI, &t.Others, &t.Memory, &t.Calls, &t.Invocations, &t.Sent, &t.SentBytes, &t.Received, &t.ReceivedBytes, &t.Longest,
-		&t.SentSizes.Least, &t.SentSizes.Most, &t.ReceivedSizes.Least, &t.ReceivedSizes.Most} {
+		&t.Traffic.Read, &t.Traffic.Written, &t.Traffic.Reads, &t.Traffic.Writes, &t.SentSizes.Least, &t.SentSizes.Most, &t.ReceivedSizes.Least, &t.ReceivedSizes.Most} {
 		number(c, x)
 	}
+	flag(c, &t.Traffic.Known)
 }
 
 func host(c *coder, h *Host) {

@@ -93,12 +93,19 @@ type Total struct {
 	Others   uint64 // CPU time of other threads during Wall
 	Cores    uint64 // CPUs that the rank may use
 	Memory   uint64 // bytes that the process had in memory at most, with Marple's own
+	Traffic  Traffic
 
 	Calls                    uint64 // MPI calls of all threads
 	Invocations              uint64 // of components, that have ended
 	Sent, SentBytes          uint64 // messages, point to point
 	Received, ReceivedBytes  uint64
 	SentSizes, ReceivedSizes Sizes
+}
+
+// Traffic is what the process moved by read, write and their like during Wall: files, pipes and sockets, the MPI library's too.
+type Traffic struct {
+	record.Traffic
+	Known bool
 }
 
 // Sizes are the bytes of the smallest and the largest of several messages. Both are 0 where all are of a size, or it is not known,
@@ -214,7 +221,7 @@ func FromProcess(p *record.Process, logs Logs) *Profile {
 	}
 	clock := callgraph.ClockOf(h)
 	total := Total{Rank: h.Rank, Host: h.Host, PID: h.PID, State: uint8(h.State), Abort: h.AbortCode, Error: text(h.Error[:]), Init: clock.Ns(h.InitTicks),
-		Others: h.OthersCPUNs, Memory: h.PeakMemory, Cores: uint64(host.Cores())}
+		Others: h.OthersCPUNs, Memory: h.PeakMemory, Traffic: Traffic{h.Traffic, h.TrafficKnown != 0}, Cores: uint64(host.Cores())}
 	comms := newComms(p, clock)
 	for _, t := range p.Threads() {
 		total.Threads += uint32(t.Owners)

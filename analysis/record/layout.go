@@ -264,6 +264,9 @@ type Offset struct {
 	Known   uint64
 }
 
+// Traffic is struct mrl_traffic: bytes and system calls of read, write and their like.
+type Traffic struct{ Read, Written, Reads, Writes uint64 }
+
 // How a process ended.
 const (
 	Running = iota // or vanished
@@ -323,11 +326,13 @@ type Header struct {
 	Unmerged, EndedBy                                                         uint64
 	Error                                                                     [128]byte
 	CallsLeft                                                                 uint64
+	Traffic                                                                   Traffic
+	TrafficKnown                                                              uint64
 }
 
 const (
 	magic   = "MARPLE\r\n"
-	version = 17
+	version = 18
 
 	recordSize    = 32
 	stringsMax    = 1 << 20
