@@ -469,6 +469,38 @@ struct mrl_traffic {
     uint64_t reads, writes; /* system calls */
 };
 
+/*
+ * Files, with the setting `io`: what was done with each. The first entry is of all calls on files that found no room, and of
+ * those that only name a file. An entry counts once its key is set. Calls are system calls but for those of streams (fwrite,
+ * fprintf); what the MPI library does itself is in its own functions' sums.
+ */
+enum mrl_io_kind {
+    MRL_IO_READ,
+    MRL_IO_WRITE,
+    MRL_IO_OPEN,
+    MRL_IO_CLOSE,
+    MRL_IO_SYNC,
+    MRL_IO_METADATA, /* stat, unlink, rename, mkdir, truncate, access */
+    MRL_IO_MPI_READ,      /* of MPI: by one rank */
+    MRL_IO_MPI_WRITE,
+    MRL_IO_MPI_READ_ALL, /* collective */
+    MRL_IO_MPI_WRITE_ALL,
+    MRL_IO_KINDS
+};
+struct mrl_io_sum {
+    _Atomic uint64_t calls, bytes, ticks;
+    _Atomic uint64_t small; /* calls that moved something, but less than MRL_IO_BLOCK; none of streams */
+};
+struct mrl_file {
+    _Atomic uint64_t key; /* hash of the path */
+    uint32_t path;        /* string */
+    uint32_t pad;
+    _Atomic uint64_t unaligned; /* writes that begin or end within a block */
+    struct mrl_io_sum sums[MRL_IO_KINDS];
+};
+#define MRL_IO_BLOCK 4096u /* a page of the page cache, and a block of most file systems */
+#define MRL_FILES 257u     /* with the first */
+
 #define MRL_STRINGS_MAX (1u << 20)
 #define MRL_DECLARATION 1024u /* bytes of a text about families; longer ones are cut off, which their reader refuses */
 #define MRL_NODES_MAX 65536u
@@ -524,6 +556,8 @@ struct mrl_header {
     _Atomic uint64_t calls_left; /* MPI calls that did not return, because the program left them */
     struct mrl_traffic traffic;  /* from begin_tick to end_tick */
     uint64_t traffic_known;      /* 1: it is */
+    uint64_t files_known;        /* 1: there are entries of files, and calls are counted */
+    _Atomic uint64_t files_lost; /* times that a file was opened that found no entry */
 };
 
 #define MRL_HEADER_SIZE 4096u
@@ -535,7 +569,9 @@ _Static_assert(sizeof(struct mrl_header) <= MRL_HEADER_SIZE, "");
 #define MRL_MODULES_AT (MRL_COMMS_AT + MRL_COMMS_MAX * 64u)
 #define MRL_MEMBERS_AT (MRL_MODULES_AT + MRL_MODULES_MAX * 64u)
 #define MRL_LOST_AT (MRL_MEMBERS_AT + MRL_MEMBERS_MAX)
-#define MRL_THREADS_AT (MRL_LOST_AT + 4096u)
+#define MRL_FILES_AT (MRL_LOST_AT + 4096u)
+#define MRL_FILES_SIZE ((MRL_FILES * (uint32_t)sizeof(struct mrl_file) + 4095u) / 4096u * 4096u)
+#define MRL_THREADS_AT (MRL_FILES_AT + MRL_FILES_SIZE)
 _Static_assert(MRL_THREADS_AT % 4096u == 0, "thread blocks begin on a page");
 
 #endif

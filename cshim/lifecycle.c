@@ -148,6 +148,7 @@ bool mrl_begin(const char *directory, int rank, int ranks)
     identify(h);
     if (!mrl_threads_begin())
         return false;
+    mrl_files_begin();
     mrl_core_stack_suffices();
     mrl_core_begin();
     pthread_atfork(NULL, NULL, after_fork_in_child);

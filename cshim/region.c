@@ -108,6 +108,20 @@ static void region_end(const char *name)
         mrl_close_from(t, depth - 1);
 }
 
+void mrl_region_over(struct mrl_thread *t, uint32_t node, const char *name, uint64_t began)
+{
+    const struct mrl_beginning nowhere = {.name = name};
+    t->inside = 0;
+    if (unlikely(t->depth == MRL_DEPTH)) {
+        t->deep_regions++;
+        return;
+    }
+    mrl_open_at(t, node, &nowhere, true, began); /* counters are not read for it */
+    if (unlikely(mrl.external))
+        mrl_enter_late(t);
+    exit_top(t);
+}
+
 /*
  * MPI_Pcontrol(level). As MPI-4.0 section 15.2.4 suggests, 0 switches recording off, 1 on, and 2 would
  * flush; any other level begins a phase of that number and ends the one before, as 1 does. The time

@@ -25,7 +25,7 @@ type coder struct {
 
 var errDamaged = errors.New("damaged profile")
 
-const formatVersion = 16
+const formatVersion = 17
 
 // Encode gives the profile as bytes for another rank.
 func Encode(p *Profile) []byte {
@@ -187,6 +187,8 @@ func (c *coder) profile(p *Profile) {
 	for _, x := range p.Lost.fields() {
 		number(c, x)
 	}
+	list(c, &p.Files, file)
+	number(c, &p.FilesLost)
 	number(c, &p.Logged)
 	for _, x := range []*uint64{&p.Sampling.Hz, &p.Sampling.Samples, &p.Sampling.Inside, &p.Sampling.Lost, &p.Sampling.Threads, &p.Sampling.Ended} {
 		number(c, x)
@@ -224,6 +226,10 @@ func total(c *coder, t *Total) {
 		number(c, x)
 	}
 	flag(c, &t.Traffic.Known)
+	flag(c, &t.Files.Known)
+	for _, x := range []*uint64{&t.Files.Ns, &t.Files.Read, &t.Files.Written, &t.Files.Reads, &t.Files.Writes, &t.Files.Lookups} {
+		number(c, x)
+	}
 }
 
 func host(c *coder, h *Host) {

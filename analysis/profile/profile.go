@@ -63,6 +63,9 @@ type Profile struct {
 	Metadata []Metadata // by name
 	Groups   []Groups   // by name
 
+	Files     []File // by key
+	FilesLost uint64 // times that a rank opened a file for which it had no room
+
 	Sampling Sampling
 
 	Counters  []Counter // by name
@@ -94,6 +97,7 @@ type Total struct {
 	Cores    uint64 // CPUs that the rank may use
 	Memory   uint64 // bytes that the process had in memory at most, with Marple's own
 	Traffic  Traffic
+	Files    FileUse
 
 	Calls                    uint64 // MPI calls of all threads
 	Invocations              uint64 // of components, that have ended
@@ -263,6 +267,8 @@ func FromProcess(p *record.Process, logs Logs) *Profile {
 		profile.Counters = mergeCounters(profile.Counters, []Counter{{name, 1 << (h.CounterSources[i] & 7) >> 1}})
 	}
 	profile.account(p)
+	profile.Files, total.Files = filesOf(p, clock)
+	profile.FilesLost = h.FilesLost
 	total.Balance(&profile.Graph)
 	profile.Totals = []Total{total}
 	return profile
@@ -539,6 +545,7 @@ func Merge(a, b *Profile) *Profile {
 	m.Waits = waitstate.Merge(a.Waits, b.Waits, m.Top())
 	m.mergeReported(a, b)
 	m.Sampling = a.Sampling.plus(b.Sampling)
+	m.Files, m.FilesLost = mergeFiles(a.Files, b.Files), a.FilesLost+b.FilesLost
 	m.Graph = *callgraph.Merge(&a.Graph, &b.Graph, m.Top())
 	return m
 }

@@ -267,6 +267,33 @@ type Offset struct {
 // Traffic is struct mrl_traffic: bytes and system calls of read, write and their like.
 type Traffic struct{ Read, Written, Reads, Writes uint64 }
 
+// What is done with files: enum mrl_io_kind. The last four are MPI's, of one rank or collective.
+const (
+	FileRead = iota
+	FileWrite
+	FileOpen
+	FileClose
+	FileSync
+	FileMetadata
+	FileMPIRead
+	FileMPIWrite
+	FileMPIReadAll
+	FileMPIWriteAll
+	FileKinds
+)
+
+// FileSum is struct mrl_io_sum.
+type FileSum struct{ Calls, Bytes, Ticks, Small uint64 }
+
+// File is struct mrl_file: what was done with a file. The one without a key stands for all that have no entry of their own.
+type File struct {
+	Key       uint64
+	Path      uint32
+	_         uint32
+	Unaligned uint64
+	Sums      [FileKinds]FileSum
+}
+
 // How a process ended.
 const (
 	Running = iota // or vanished
@@ -328,6 +355,8 @@ type Header struct {
 	CallsLeft                                                                 uint64
 	Traffic                                                                   Traffic
 	TrafficKnown                                                              uint64
+	FilesKnown                                                                uint64
+	FilesLost                                                                 uint64
 }
 
 const (
@@ -348,7 +377,10 @@ const (
 	modulesAt     = commsAt + commsMax*64
 	membersAt     = modulesAt + modulesMax*64
 	lostAt        = membersAt + membersMax
-	threadsAt     = lostAt + 4096
+	filesAt       = lostAt + 4096
+	filesMost     = 257
+	threadsAt     = filesAt + (filesMost*fileSize+4095)/4096*4096
+	fileSize      = 24 + FileKinds*32
 	records       = 4096
 	undoMax       = 256
 	entriesMax    = 65536

@@ -24,7 +24,8 @@ func TestLayoutMatchesC(t *testing.T) {
 		"sizeof(struct mrl_header)": int(reflect.TypeFor[Header]().Size()), "sizeof(struct mrl_node)": 32, "sizeof(struct mrl_comm)": 64,
 		"sizeof(struct mrl_module)": 64, "sizeof(struct mrl_run)": 12, "sizeof(struct mrl_instant)": 24,
 		"MRL_VERSION": version, "MRL_STRINGS_AT": stringsAt, "MRL_NODES_AT": nodesAt, "MRL_COMMS_AT": commsAt, "MRL_MODULES_AT": modulesAt,
-		"MRL_MEMBERS_AT": membersAt, "MRL_LOST_AT": lostAt, "MRL_THREADS_AT": threadsAt, "MRL_RECORDS": records, "MRL_UNDO": undoMax,
+		"MRL_MEMBERS_AT": membersAt, "MRL_LOST_AT": lostAt, "MRL_FILES_AT": filesAt, "MRL_FILES": filesMost, "sizeof(struct mrl_file)": fileSize, "MRL_IO_KINDS": FileKinds,
+		"MRL_IO_METADATA": FileMetadata, "MRL_IO_MPI_WRITE": FileMPIWrite, "MRL_IO_MPI_WRITE_ALL": FileMPIWriteAll, "MRL_THREADS_AT": threadsAt, "MRL_RECORDS": records, "MRL_UNDO": undoMax,
 		"MRL_ENTRIES": entriesMax, "MRL_RING_AT": ringAt, "MRL_UNDO_AT": undoAt, "MRL_ENTRIES_AT": entriesAt, "MRL_THREAD_SPAN": ThreadSpan,
 		"MRL_ENTRY_SIZE": entrySize, "MRL_THREADS_MAX": threadsMax, "MRL_OVERFLOW_NODE": overflowNode, "MRL_EDGE_ENTER": int(edgeEnter), "MRL_OP_COUNT": int(OpCount),
 		"MRL_OP_SENDRECV": int(OpSendrecv), "MRL_OP_BARRIER": int(OpBarrier), "MRL_OP_NEIGHBOR": int(OpNeighbor), "MRL_OP_FENCE": int(OpFence),
@@ -42,6 +43,7 @@ func TestLayoutMatchesC(t *testing.T) {
 		"mrl_header": reflect.TypeFor[Header](), "mrl_thread": reflect.TypeFor[thread](), "mrl_node": reflect.TypeFor[Node](),
 		"mrl_comm": reflect.TypeFor[Comm](), "mrl_module": reflect.TypeFor[Module](), "mrl_run": reflect.TypeFor[Run](),
 		"mrl_instant": reflect.TypeFor[Instant](), "mrl_offset": reflect.TypeFor[Offset](), "mrl_record": reflect.TypeFor[record](),
+		"mrl_file": reflect.TypeFor[File](), "mrl_traffic": reflect.TypeFor[Traffic](),
 	}
 	for name, typ := range structs {
 		for i := range typ.NumField() {

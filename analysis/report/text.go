@@ -65,6 +65,7 @@ func whole(r *run.Run, directory string, less int) string {
 	w.functions()
 	w.sites()
 	w.communication()
+	w.files()
 	w.reported()
 	w.counters()
 	w.line("")

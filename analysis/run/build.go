@@ -71,6 +71,7 @@ func New(p *profile.Profile, names Namer) *Run {
 	r.fired()
 	r.Team = team(r.CallGraph)
 	r.Counters = b.counters()
+	r.Files = newFiles(p)
 	r.Sampling = b.sampling()
 	r.Functions = b.functions(r.CoreTime())
 	r.Communicators = b.communicators()
@@ -142,7 +143,7 @@ func (b *builder) balance(r *Run) {
 		r.PerRank = append(r.PerRank, RankBalance{Rank: int(t.Rank), Host: hosts[t.Host], Ended: endings[t.State],
 			Abort: int(t.Abort), Error: t.Error, Threads: int(t.Threads), Balance: one, Longest: t.Longest, InitNs: t.Init, OtherMPI: t.OtherMPI, OtherCPU: t.Others, PeakMemory: t.Memory, Cores: int(t.Cores), Calls: t.Calls,
 			Sent: t.Sent, SentBytes: t.SentBytes, Received: t.Received, ReceivedBytes: t.ReceivedBytes,
-			Traffic: newTraffic(t.Traffic), MessageSizes: newMessageSizes(t.SentSizes, t.ReceivedSizes)})
+			Traffic: newTraffic(t.Traffic), Files: newFileUse(t.Files), MessageSizes: newMessageSizes(t.SentSizes, t.ReceivedSizes)})
 	}
 	r.Efficiency = Efficiencies(r.PerRank)
 	for _, t := range b.p.Totals {

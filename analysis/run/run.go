@@ -73,6 +73,9 @@ type Run struct {
 	// Counters are what was counted in threads as a whole; in call_graph it is per path.
 	Counters []Counter `json:"counters,omitempty"`
 
+	// Files are there with marple exec --io on.
+	Files *Files `json:"files,omitempty"`
+
 	// Team is there if there were parallel regions of OpenMP that told of themselves.
 	Team *Team `json:"team,omitempty"`
 
@@ -135,6 +138,7 @@ type RankBalance struct {
 	Cores         int      `json:"cores,omitempty"`                // that the rank may use
 	PeakMemory    uint64   `json:"peak_memory_bytes,omitempty"`    // that the process had in memory at most, with Marple's own, and before an exec; 0: not known
 	Traffic       *Traffic `json:"traffic,omitempty"`              // nil: not known
+	Files         *FileUse `json:"files,omitempty"`                // with marple exec --io on
 	Calls         uint64   `json:"mpi_calls"`
 	Sent          uint64   `json:"messages_sent"`
 	SentBytes     uint64   `json:"bytes_sent"`
