@@ -138,11 +138,15 @@ static void add(struct mrl_file *file, enum mrl_io_kind kind, int64_t bytes, uin
 
 static void end(struct mrl_io *io, int64_t bytes, int opened, bool system, int64_t at)
 {
-    uint64_t now = mrl_now();
     int error = errno;
     struct mrl_thread *t = io->thread;
-    if (t && mrl_ended(t) <= io->start && mrl_enter_if(&mrl.hooks) == t)
-        mrl_region_over(t, io->node, names[io->kind], io->start);
+    uint64_t now;
+    if (t && mrl_ended(t) <= io->start && mrl_enter_if(&mrl.hooks) == t) { /* unless a handler has recorded something meanwhile */
+        now = mrl_stop(t, io->start);
+        mrl_region_aside(t, io->node, io->start, now);
+    } else {
+        now = mrl_now();
+    }
     if (opened >= 0) {
         forget(opened);
         uint32_t what = what_is(opened);

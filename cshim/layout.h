@@ -83,6 +83,7 @@ enum mrl_kind {
     MRL_ATOMIC,    /* a value was reported: start holds a double; path is its node */
     MRL_COUNTS,    /* of what has just ended: counters; path is 0 for the whole thread */
     MRL_SAMPLED,   /* timer samples in the time since the last event's end */
+    MRL_ASIDE,     /* a region in which nothing else is recorded, told at its end, and which the time around it does not end or begin with */
     MRL_KIND_COUNT
 };
 
@@ -203,6 +204,15 @@ struct mrl_sampled {
     uint8_t kind, flags;
 };
 
+/* What became of the time in it an MRL_INSIDE before it tells. */
+struct mrl_aside {
+    uint64_t end, duration; /* ticks */
+    uint64_t pad;
+    uint32_t path;
+    uint16_t pad2;
+    uint8_t kind, flags;
+};
+
 union mrl_slot {
     struct mrl_record record;
     struct mrl_before before;
@@ -215,6 +225,7 @@ union mrl_slot {
     struct mrl_values values;
     struct mrl_counts counts;
     struct mrl_sampled sampled;
+    struct mrl_aside aside;
     uint64_t words[4];
 };
 _Static_assert(sizeof(union mrl_slot) == 32, "a record is half a cache line");
@@ -230,6 +241,7 @@ MRL_SAME_KIND(mrl_leaf);
 MRL_SAME_KIND(mrl_values);
 MRL_SAME_KIND(mrl_counts);
 MRL_SAME_KIND(mrl_sampled);
+MRL_SAME_KIND(mrl_aside);
 
 /* The last word of a record, which says what it is. */
 #define MRL_WORD(path, comm, kind, flags) \

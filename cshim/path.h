@@ -232,8 +232,8 @@ _Static_assert(MRL_DEPTH < 256, "a token has 8 bits for the depth");
 const struct mrl_path *mrl_region_path(struct mrl_thread *t, const char *name, struct mrl_caller caller);
 const struct mrl_path *mrl_function_path(struct mrl_thread *t, const void *function, struct mrl_caller caller);
 
-/* A region that began then, and in which nothing happened, has ended: with what mrl_enter gave. */
-void mrl_region_over(struct mrl_thread *t, uint32_t node, const char *name, uint64_t began);
+/* A region has passed, from what mrl_start gave to what mrl_stop did, and nothing was recorded in it. */
+void mrl_region_aside(struct mrl_thread *t, uint32_t node, uint64_t began, uint64_t ended);
 
 /* mrl_invocation_begin for somebody else than its caller (component.c). */
 uint64_t mrl_invocation_begin_in(struct marple_method *method, struct mrl_caller caller);

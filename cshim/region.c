@@ -108,18 +108,15 @@ static void region_end(const char *name)
         mrl_close_from(t, depth - 1);
 }
 
-void mrl_region_over(struct mrl_thread *t, uint32_t node, const char *name, uint64_t began)
+void mrl_region_aside(struct mrl_thread *t, uint32_t node, uint64_t began, uint64_t ended)
 {
-    const struct mrl_beginning nowhere = {.name = name};
-    t->inside = 0;
-    if (unlikely(t->depth == MRL_DEPTH)) {
-        t->deep_regions++;
-        return;
-    }
-    mrl_open_at(t, node, &nowhere, true, began); /* counters are not read for it */
-    if (unlikely(mrl.external))
-        mrl_enter_late(t);
-    exit_top(t);
+    uint64_t at = mrl_head(t);
+    if (t->off_inside | t->off_blocked)
+        mrl_slot(t, at++)->inside = (struct mrl_inside){.runnable = t->off_inside, .blocked = t->off_blocked, .kind = MRL_INSIDE};
+    t->mpi_sum += t->off_inside; /* which mrl_stop has taken from it: this is no call of MPI */
+    t->off_inside = t->off_blocked = 0;
+    mrl_slot(t, at++)->aside = (struct mrl_aside){.end = ended, .duration = ended - began, .path = node, .kind = MRL_ASIDE};
+    mrl_commit(t, at);
 }
 
 /*

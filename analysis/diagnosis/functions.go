@@ -207,6 +207,21 @@ func init() {
 			}
 			return bytes, nil
 		},
+		"file_bytes": func(e *evaluator, args []any) (any, error) {
+			bytes := 0.0
+			for _, b := range e.r.PerRank {
+				if b.Files != nil && slices.Contains(args[0].(rankSet), b.Rank) {
+					bytes += float64(b.Files.Read + b.Files.Written)
+				}
+			}
+			return bytes, nil
+		},
+		"busiest_file": func(e *evaluator, _ []any) (any, error) {
+			if e.r.Files == nil || len(e.r.Files.List) == 0 {
+				return "files that are not known", nil
+			}
+			return e.r.Files.List[0].Path, nil
+		},
 		"passed":   passed,
 		"position": position,
 		"depth":    depth,

@@ -112,6 +112,7 @@ const (
 	kindAtomic
 	kindCounts
 	kindSampled
+	kindAside
 )
 
 // Flags of records.

@@ -31,7 +31,7 @@ func TestLayoutMatchesC(t *testing.T) {
 		"MRL_OP_SENDRECV": int(OpSendrecv), "MRL_OP_BARRIER": int(OpBarrier), "MRL_OP_NEIGHBOR": int(OpNeighbor), "MRL_OP_FENCE": int(OpFence),
 		"MRL_OP_FILE_READ": int(OpFileRead), "MRL_OP_FINALIZE": int(OpFinalize), "MRL_OP_TEST": int(OpTest), "MRL_OP_RECV": int(OpRecv),
 		"MRL_BEFORE": kindBefore, "MRL_INSIDE": kindInside, "MRL_WIDE": kindWide, "MRL_CALL": kindCall, "MRL_ENTER": kindEnter, "MRL_EXIT": kindExit,
-		"MRL_RECEIVED": kindReceived, "MRL_POSTED": kindPosted, "MRL_COMPLETED": kindCompleted, "MRL_BEGIN": kindBegin, "MRL_LEAF": kindLeaf, "MRL_VALUES": kindValues, "MRL_COUNTS": kindCounts, "MRL_COUNTERS": CountersMost,
+		"MRL_RECEIVED": kindReceived, "MRL_POSTED": kindPosted, "MRL_COMPLETED": kindCompleted, "MRL_BEGIN": kindBegin, "MRL_LEAF": kindLeaf, "MRL_ASIDE": kindAside, "MRL_VALUES": kindValues, "MRL_COUNTS": kindCounts, "MRL_COUNTERS": CountersMost,
 		"MRL_COLLECTIVE": flagCollective, "MRL_FAILED": flagFailed, "MRL_STARTED": flagStarted, "MRL_COMPLETE": flagComplete, "MRL_HIT": flagHit,
 		"MRL_IS_SEND": flagIsSend, "MRL_CANCELLED": flagCancelled, "MRL_NONBLOCKING": int(Nonblocking), "MRL_PERSISTENT": int(Persistent),
 		"MRL_NODE_CUT": int(NodeCut), "MRL_NODE_FAMILIES": int(NodeFamilies), "MRL_NODE_ATOMIC": int(NodeAtomic), "MRL_NODE_METADATA": int(NodeMetadata), "MRL_ATOMIC": kindAtomic, "MRL_SAMPLED": kindSampled, "MRL_ELSEWHERE": flagElsewhere, "MRL_PLACES": placesMost,

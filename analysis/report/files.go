@@ -8,7 +8,7 @@ import (
 	"marple/analysis/words"
 )
 
-const columnsOfFiles = "%10s %10s %10s %9s %9s  "
+const columnsOfFiles = "%8s %8s %9s %9s %8s  "
 
 // files tells what was done with which file, those with most time first.
 func (w *writer) files() {
@@ -25,12 +25,12 @@ func (w *writer) files() {
 			name = "(its name found no room)"
 		}
 		if part, calls := f.List[i].Collective(); calls > 0 {
-			name = fmt.Sprintf("%s (MPI, %s of it collective)", filepath.Base(name), words.Percent(part))
+			name = fmt.Sprintf("%s (MPI, %s collective)", filepath.Base(name), words.Percent(part))
 		}
 		w.file(&f.List[i], name)
 	}
 	if f.Others.Ns() > 0 {
-		w.file(&f.Others, "(other files, and calls by name)")
+		w.file(&f.Others, "(others, and calls by name)")
 	}
 	if len(f.List) > rows {
 		w.line("… %s", words.Count(uint64(len(f.List)-rows), "more file", "more files"))
@@ -39,7 +39,7 @@ func (w *writer) files() {
 
 func (w *writer) file(f *run.UsedFile, name string) {
 	all, read, written := f.Total()
-	room := width - 10 - 11 - 11 - 10 - 10 - 2
+	room := width - words.Width(fmt.Sprintf(columnsOfFiles, "", "", "", "", ""))
 	if letters := []rune(words.Clean(name)); len(letters) > room { // the end tells more
 		name = "…" + string(letters[len(letters)-room+1:])
 	}

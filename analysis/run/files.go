@@ -124,6 +124,24 @@ func (f *UsedFile) Collective() (part float64, calls uint64) {
 	return float64(together) / float64(max(calls, 1)), calls
 }
 
+// Written adds up the C library's writes to files, and calls that open, close, ask for or change them.
+func (f *Files) Written() (written FileSum, lookups uint64) {
+	if f == nil {
+		return FileSum{}, 0
+	}
+	for _, one := range append([]UsedFile{f.Others}, f.List...) {
+		if w := one.Write; w != nil {
+			written.Calls, written.Bytes, written.Ns, written.Small = written.Calls+w.Calls, written.Bytes+w.Bytes, written.Ns+w.Ns, written.Small+w.Small
+		}
+		for _, s := range []*FileSum{one.Open, one.Close, one.Metadata} {
+			if s != nil {
+				lookups += s.Calls
+			}
+		}
+	}
+	return written, lookups
+}
+
 // Ns is the time of all calls.
 func (f *UsedFile) Ns() uint64 {
 	all, _, _ := f.Total()
