@@ -99,6 +99,17 @@ static bool on_own_stack(const struct mrl_thread *t, uintptr_t sp)
     return t->paths->low <= sp && sp < t->paths->high;
 }
 
+/* With the place of the call, as those of MPI's functions: it says more than the function that it stands in. */
+static uint32_t path_of(struct mrl_thread *t, enum mrl_io_kind kind, struct mrl_caller caller)
+{
+    const struct mrl_path *path = mrl_path_remembered(t, MRL_EVENT_ASIDE + kind, NULL, caller);
+    if (unlikely(!path)) {
+        struct mrl_node leaf = {.kind = MRL_NODE_REGION, .name = mrl_string(names[kind], 64)};
+        path = mrl_path_walk(t, MRL_EVENT_ASIDE + kind, NULL, caller, &leaf);
+    }
+    return path->node;
+}
+
 static bool begin(struct mrl_io *io, enum mrl_io_kind kind, int descriptor, struct mrl_caller caller)
 {
     if (likely(!atomic_load_explicit(&mrl.hooks, memory_order_relaxed)) || !mrl.files || mrl_is_ours((const void *)caller.pc) || mrl.confined)
@@ -114,7 +125,7 @@ static bool begin(struct mrl_io *io, enum mrl_io_kind kind, int descriptor, stru
         return false;
     *io = (struct mrl_io){.file = (uint16_t)(what - FIRST), .kind = (uint8_t)kind};
     if (t && on_own_stack(t, sp) && (t = mrl_enter_if(&mrl.hooks))) {
-        io->node = mrl_region_path(t, names[kind], caller)->node;
+        io->node = path_of(t, kind, caller);
         io->thread = t;
         io->start = mrl_start(t);
         t->inside = 0;

@@ -256,7 +256,7 @@ enum mrl_node_kind {
     MRL_NODE_ROOT,
     MRL_NODE_FRAME,     /* a function: key = offset of its beginning in the module, name = module index; of a source file
                            the upper half of key = string of the function's name */
-    MRL_NODE_REGION,    /* name = string */
+    MRL_NODE_REGION,    /* name = string; those of MRL_ASIDE have a site */
     MRL_NODE_PHASE,     /* key = the level given to MPI_Pcontrol */
     MRL_NODE_MPI,       /* name = string, op and flags set */
     MRL_NODE_COMPONENT, /* name = method's string, key = component's | instance's << 32 */
@@ -279,7 +279,7 @@ struct mrl_node {
     uint8_t pad;
     uint64_t key;
     uint32_t name;
-    uint32_t site_module; /* frames and MPI calls: module that they were called in */
+    uint32_t site_module; /* frames, MPI calls and some regions: module that they were called in */
     uint64_t site;        /* ... and the offset there that they return to; 0 if it is not known */
 };
 _Static_assert(sizeof(struct mrl_node) == 32, "");

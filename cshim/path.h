@@ -17,7 +17,7 @@
 #include <string.h>
 
 /* What an event is, beside the numbers of MPI functions. */
-enum { MRL_EVENT_FUNCTION = 0xfffd, MRL_EVENT_REGION = 0xfffe, MRL_EVENT_METHOD = 0xffff };
+enum { MRL_EVENT_ASIDE = 0xffe0 /* and its kind */, MRL_EVENT_FUNCTION = 0xfffd, MRL_EVENT_REGION = 0xfffe, MRL_EVENT_METHOD = 0xffff };
 
 /* A frame that was there when a region began: its upper end, where its function returns to, and which it is. */
 struct mrl_anchor {

@@ -326,6 +326,8 @@ func node(c *coder, n *callgraph.Node) {
 	case callgraph.KindFrame:
 		code(c, &n.Code)
 		code(c, &n.Site)
+	case callgraph.KindRegion:
+		code(c, &n.Site)
 	case callgraph.KindCut:
 		flag(c, &n.Unknown)
 	case callgraph.KindPhase:

@@ -429,6 +429,11 @@ func (b *builder) gapName(n *callgraph.Node) string {
 	if n.Samples > 0 && n.From.Node == 0 {
 		return "places that are not known"
 	}
+	if n.From.Node == n.Parent && n.To.Node == n.Parent && n.From.Side == callgraph.SideEnter && n.To.Side == callgraph.SideExit {
+		if parent := b.p.Graph.Find(n.Parent); parent != nil && parent.Kind == callgraph.KindRegion && parent.Site.Offset != 0 {
+			return callItself
+		}
+	}
 	from, to := b.edgeName(n, n.From, "the start"), b.edgeName(n, n.To, "the end")
 	if n.Loop {
 		return "loop around " + from
