@@ -55,7 +55,7 @@ func same(ns uint64) func(int) uint64 { return func(int) uint64 { return ns } }
 
 func TestSerialOutput(t *testing.T) {
 	f := only(t, output(4, "write (file)", alone(5*ms), run.FileSum{Calls: 100, Bytes: 1 << 30}, 1), "serial-io")
-	require.Equal(t, "Rank 0 reads or writes files alone, while the others wait in MPI", f.Title)
+	require.Equal(t, "Rank 0 alone reads or writes files, while the others wait in MPI", f.Title)
 	require.InDelta(t, 0.25, f.Share, 0.01, "5 ms of 15, which three of four ranks wait")
 	require.Contains(t, f.Where, "write (file)")
 	require.Contains(t, f.Where, "in dump")

@@ -30,7 +30,7 @@ func TestFindingsOfFiles(t *testing.T) {
 		share float64
 		title string
 	}{
-		"serial": {"serial-io", 0.75 * 4 * (mib + 5000) / (step + 4*(mib+5000)), "Rank 0 reads or writes files alone, while the others wait in MPI"},
+		"serial": {"serial-io", 0.75 * 4 * (mib + 5000) / (step + 4*(mib+5000)), "Rank 0 alone reads or writes files, while the others wait in MPI"},
 		"small":  {"small-writes", 400 * 5016 / (step + 400*5016.0), "Many small writes to files: the time goes into system calls"},
 		"storm":  {"metadata-storm", 40 * 50000 / (step + 40*50000.0), "17 % of the core time goes into opening, closing and looking up files"},
 		"shared": {}, "little": {},
