@@ -159,7 +159,7 @@ lint: $(GEN)/settings.gen.h $(GEN)/functions.gen.h
 	@echo "go vet"; go vet ./...
 	@echo "staticcheck"; go run $(STATICCHECK) ./...
 	@echo "complexity"; go run $(GOCOGNIT) -over $(COMPLEX) -ignore '_test|testdata' analysis bridge cmd pmpi test 2>/dev/null
-	@test/lint/lint.sh '$(filter-out -W%,$(SHIM_FLAGS))' $(SHIM_C) $(PMPI_C)
+	@test/lint/lint.sh '$(filter-out -W%,$(SHIM_FLAGS))' $(SHIM_C) $(PMPI_C) $(POSIX_C)
 	@echo "rooms"; go test ./test/lint
 
 bench: build

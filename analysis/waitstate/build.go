@@ -288,10 +288,10 @@ const most = 4 * MostReplayed
 
 // beside notes a region that is told at its end as if it stood at the beginning of the time around it, which goes on after it.
 func (b *builder) beside(e *record.Logged) {
-	at, edge := b.lastReal+b.common.Common(b.clock.At(e.Start))-b.common.Common(b.clock.At(b.aside)), b.edge
-	b.edge = record.AtEnter(e.Path)
+	at, edge, off := b.lastReal+b.common.Common(b.clock.At(e.Start))-b.common.Common(b.clock.At(b.aside)), b.edge, b.off
+	b.edge, b.off = record.AtEnter(e.Path), 0
 	b.visited(at, at, e.Path, record.AtExit(e.Path))
-	b.edge = edge
+	b.edge, b.off = edge, off
 }
 
 // add notes a visit.

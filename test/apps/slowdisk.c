@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static void take(uint64_t ns)
@@ -23,7 +24,7 @@ ssize_t write(int fd, const void *data, size_t size)
     struct stat info;
     ssize_t (*next)(int, const void *, size_t);
     *(void **)&next = dlsym(RTLD_NEXT, "write");
-    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
+    if (syscall(SYS_fstat, fd, &info) == 0 && S_ISREG(info.st_mode))
         take(5000 + size);
     return next(fd, data, size);
 }
