@@ -89,6 +89,26 @@ func totals(pick func(run.RankBalance) float64) function {
 	}
 }
 
+// ofRanks makes a function that adds up a total of some ranks.
+func ofRanks(pick func(*run.RankBalance) uint64) function {
+	return func(e *evaluator, args []any) (any, error) {
+		total := 0.0
+		for i := range e.r.PerRank {
+			if b := &e.r.PerRank[i]; slices.Contains(args[0].(rankSet), b.Rank) {
+				total += float64(pick(b))
+			}
+		}
+		return total, nil
+	}
+}
+
+func busiestFile(e *evaluator, _ []any) (any, error) {
+	if e.r.Files == nil || len(e.r.Files.List) == 0 {
+		return "files that are not known", nil
+	}
+	return e.r.Files.List[0].Path, nil
+}
+
 func reduce(compute func(v vector) float64) function {
 	return func(_ *evaluator, args []any) (any, error) {
 		v := args[0].(vector)
@@ -193,38 +213,17 @@ func init() {
 			set, err := e.members(args[0].(role))
 			return set, err
 		},
-		"useful":     totals(useful),
-		"in_mpi":     totals(inMPI),
-		"sent":       totals(func(b run.RankBalance) float64 { return float64(b.Sent) }),
-		"received":   totals(func(b run.RankBalance) float64 { return float64(b.Received) }),
-		"sent_bytes": totals(func(b run.RankBalance) float64 { return float64(b.SentBytes) }),
-		"traffic": func(e *evaluator, args []any) (any, error) {
-			bytes := 0.0
-			for _, b := range e.r.PerRank {
-				if slices.Contains(args[0].(rankSet), b.Rank) {
-					bytes += float64(b.Traffic.Bytes())
-				}
-			}
-			return bytes, nil
-		},
-		"file_bytes": func(e *evaluator, args []any) (any, error) {
-			bytes := 0.0
-			for _, b := range e.r.PerRank {
-				if b.Files != nil && slices.Contains(args[0].(rankSet), b.Rank) {
-					bytes += float64(b.Files.Read + b.Files.Written)
-				}
-			}
-			return bytes, nil
-		},
-		"busiest_file": func(e *evaluator, _ []any) (any, error) {
-			if e.r.Files == nil || len(e.r.Files.List) == 0 {
-				return "files that are not known", nil
-			}
-			return e.r.Files.List[0].Path, nil
-		},
-		"passed":   passed,
-		"position": position,
-		"depth":    depth,
+		"useful":       totals(useful),
+		"in_mpi":       totals(inMPI),
+		"sent":         totals(func(b run.RankBalance) float64 { return float64(b.Sent) }),
+		"received":     totals(func(b run.RankBalance) float64 { return float64(b.Received) }),
+		"sent_bytes":   totals(func(b run.RankBalance) float64 { return float64(b.SentBytes) }),
+		"traffic":      ofRanks(func(b *run.RankBalance) uint64 { return b.Traffic.Bytes() }),
+		"file_bytes":   ofRanks(func(b *run.RankBalance) uint64 { return b.Files.Bytes() }),
+		"busiest_file": busiestFile,
+		"passed":       passed,
+		"position":     position,
+		"depth":        depth,
 		"link": ofGraph(func(g *structure.Graph) float64 {
 			most := uint64(0)
 			for _, out := range g.Out {

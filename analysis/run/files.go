@@ -54,6 +54,14 @@ type FileUse struct {
 	Lookups uint64 `json:"lookups"` // calls that open, close, ask for or change what a directory says
 }
 
+// Bytes is what was read and written.
+func (u *FileUse) Bytes() uint64 {
+	if u == nil {
+		return 0
+	}
+	return u.Read + u.Written
+}
+
 func newFileUse(u profile.FileUse) *FileUse {
 	if !u.Known {
 		return nil
