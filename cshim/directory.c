@@ -40,7 +40,7 @@ static int open_own(int at, const char *name, mode_t others)
     return s.st_uid == geteuid() && !(s.st_mode & others) ? fd : closed(fd, EPERM);
 }
 
-static int open_run(const char *path)
+int mrl_open_run(const char *path)
 {
     return open_own(AT_FDCWD, path, S_IWOTH);
 }
@@ -78,7 +78,7 @@ static bool make_directory(const char *path)
     bool made = !mkdir(path, OURS);
     if (!made && errno != EEXIST)
         return false;
-    int run = open_run(path);
+    int run = mrl_open_run(path);
     if (run < 0 || !(made || is_empty(run))) {
         if (!made)
             errno = EEXIST;
@@ -96,7 +96,7 @@ bool mrl_share_directory(const char *path, int rank)
 {
     char name[MRL_FILE];
     bool made = !mkdir(path, OURS);
-    int run = open_run(path);
+    int run = mrl_open_run(path);
     if (run < 0)
         return false;
     if (made || is_empty(run))
@@ -125,7 +125,7 @@ bool mrl_enter_directory(const char *path)
     snprintf(mrl.raw, sizeof mrl.raw, "%s/raw", mrl.directory);
     mrl.run_place.path = mrl.directory;
     mrl.raw_place.path = mrl.raw;
-    int run = open_run(path), raw = run < 0 ? -1 : open_raw(run);
+    int run = mrl_open_run(path), raw = run < 0 ? -1 : open_raw(run);
     if (raw >= 0) {
         note(&mrl.run_place, run);
         note(&mrl.raw_place, raw);
@@ -170,16 +170,26 @@ bool mrl_change_directory(void)
     return there;
 }
 
-/* A file in raw/, with the flags of open. What is no file is not opened, nor waited for. */
-int mrl_raw_open(const char *name, int flags)
+/* A file in it, with the flags of open. What is no file is not opened, nor waited for. */
+static int open_in(const struct mrl_place *place, const char *name, int flags)
 {
     struct stat s;
-    int raw = reopen(&mrl.raw_place);
-    if (raw < 0)
+    int at = reopen(place);
+    if (at < 0)
         return -1;
-    int fd = openat(raw, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
-    closed(raw, 0); /* errno is openat's */
+    int fd = openat(at, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    closed(at, 0); /* errno is openat's */
     return fd < 0 || (!fstat(fd, &s) && S_ISREG(s.st_mode)) ? fd : closed(fd, EINVAL);
+}
+
+int mrl_run_open(const char *name, int flags)
+{
+    return open_in(&mrl.run_place, name, flags);
+}
+
+int mrl_raw_open(const char *name, int flags)
+{
+    return open_in(&mrl.raw_place, name, flags);
 }
 
 void mrl_raw_remove(const char *name)
@@ -191,14 +201,27 @@ void mrl_raw_remove(const char *name)
     close(raw);
 }
 
-/* Whoever is killed may have removed what was in raw/, and not yet raw/ itself. */
+void mrl_unmark(void)
+{
+    int run = reopen(&mrl.run_place);
+    if (run < 0)
+        return;
+    unlinkat(run, MRL_HOSTS, 0);
+    close(run);
+}
+
+/* Whoever is killed may have removed what was in raw/, and not yet raw/ itself. A host's own run directory goes with it. */
 void mrl_raw_finish(void)
 {
     int raw = reopen(&mrl.raw_place);
     if (raw < 0)
         return;
     close(raw);
-    rmdir(mrl.raw); /* if it is empty */
+    if (rmdir(mrl.raw)) /* if it is empty */
+        return;
+    mrl_unmark();
+    if (mrl.apart)
+        rmdir(mrl.directory);
 }
 
 static const char *variable(const char *const *names)
@@ -237,7 +260,7 @@ size_t mrl_directory_name(char *out, size_t size, const char *job)
 /* Whether another run is being measured there: the reader of a job with several knows that they are numbered. */
 static bool holds_run(const char *path)
 {
-    int run = open_run(path);
+    int run = mrl_open_run(path);
     if (run < 0)
         return false;
     bool holds = has(run, "raw");

@@ -197,7 +197,7 @@ static void lower_others(void)
 
 static void settle(const char *wait, const char *why, bool shared)
 {
-    if (!mrl.in_file || mrl.confined)
+    if (!mrl.in_file || mrl.confined || (mrl.apart && shared)) /* the report is made where rank 0 is */
         return;
     int fd = mrl_raw_open(REPORTER, O_WRONLY | O_CREAT | O_EXCL);
     if (fd < 0) {
@@ -211,7 +211,10 @@ static void settle(const char *wait, const char *why, bool shared)
                 mrl.directory);
         return;
     }
-    if (mrl.header->ranks > RANKS_MOST || !recover(wait))
+    if (mrl.apart)
+        mrl_say_here("%s%srecords are kept, those of this host (%s) in %s; make the report on host %s with: marple recover %s", why, *why ? "; " : "",
+                     mrl.header->host_name, mrl.directory, mrl.home.host, mrl.home.path);
+    else if (mrl.header->ranks > RANKS_MOST || !recover(wait))
         mrl_say_here("%s; records are kept, make the report with: marple recover %s",
                      *why ? why : "this end of the run leaves no report", mrl.directory);
     else if (*why)

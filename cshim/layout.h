@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define MRL_MAGIC "MARPLE\r\n"
-#define MRL_VERSION 18u
+#define MRL_VERSION 19u
 
 /* What a call does. The order is that of analysis/record; values are written to disk. */
 enum mrl_op {
@@ -566,6 +566,7 @@ struct mrl_header {
     uint64_t ended_by;      /* index of the thread that ended the process from inside an MPI call, plus 1; 0: none did */
     char error[128];        /* what the library says of the error that was fatal */
     _Atomic uint64_t calls_left; /* MPI calls that did not return, because the program left them */
+    uint64_t run;           /* the same in all ranks, and in those of no other run; 0: they have not agreed on one */
     struct mrl_traffic traffic;  /* from begin_tick to end_tick */
     uint64_t traffic_known;      /* 1: it is */
     uint64_t files_known;        /* 1: there are entries of files, and calls are counted */

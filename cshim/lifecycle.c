@@ -246,8 +246,11 @@ void mrl_replay(const struct mrl_transport *transport)
 /* Rank 0 keeps what was gathered: the ranks' own files have done their work. */
 void mrl_gathered(void)
 {
-    if (!mrl.settings.keep_raw)
-        mrl_store_remove();
+    if (mrl.settings.keep_raw)
+        return;
+    mrl_store_remove();
+    if (mrl.apart) /* where rank 0 cannot tidy up, the last rank to come here does */
+        mrl_raw_finish();
 }
 
 /* Rank 0 reports and stores what was gathered. */

@@ -30,6 +30,14 @@ struct mrl_settings {
 #undef MRL_CHOICE
 };
 
+/* Rank 0's run directory, and what the run is known by (apart.c); 0: directories of hosts cannot be told apart. */
+#define MRL_DIRECTORY 4096
+struct mrl_home {
+    uint64_t run;
+    char host[64]; /* of rank 0 */
+    char path[MRL_DIRECTORY]; /* empty: there is none */
+};
+
 /* The process's one measurement. */
 struct mrl_process {
     /* read at each event */
@@ -64,6 +72,9 @@ struct mrl_process {
     char directory[4096]; /* absolute path of the run directory, empty if there is none */
     char raw[4096 + 8];   /* of raw/ in it */
     struct mrl_place run_place, raw_place; /* which directories these were at first */
+    struct mrl_home home;
+    bool apart;           /* apart.c: the run directory is not rank 0's, but this host's own */
+    bool laid;            /* ... and this process has made it */
     struct mrl_settings settings;
     _Atomic uint64_t own_reads, own_bytes; /* system calls that read, and what they have brought, while recording */
     bool quiet; /* nothing is said: the user has not asked for anything */
@@ -164,7 +175,6 @@ bool mrl_core_replay(struct mrl_finish *finish);
 bool mrl_core_conclude(struct mrl_finish *finish);
 
 /* directory.c: the run directory's name, made of the settings or of the job's, and its length; making it. */
-#define MRL_DIRECTORY 4096
 size_t mrl_directory_name(char *out, size_t size, const char *job);
 const char *mrl_job_id(void); /* NULL: no batch system */
 const char *mrl_account(void);
@@ -173,11 +183,24 @@ uint64_t mrl_hash(uint64_t hash, const char *text);
 void mrl_choose_directory(char *out, size_t size);
 bool mrl_share_directory(const char *path, int rank);
 bool mrl_enter_directory(const char *path);
+int mrl_open_run(const char *path);
+int mrl_run_open(const char *name, int flags);
 int mrl_raw_open(const char *name, int flags);
 void mrl_raw_remove(const char *name);
 void mrl_raw_finish(void);
 bool mrl_change_directory(void);
 bool mrl_directory_there(void);
+void mrl_unmark(void);
+
+/* apart.c */
+#define MRL_WORDS (3 * (MRL_DIRECTORY + 64) + 64) /* bytes of a line in the file of hosts */
+#define MRL_HOSTS "hosts" /* that file, in a run directory: analysis/run.HostsFile */
+void mrl_home_mark(struct mrl_home *home);
+/* The directory for this rank's records. Else an errno: this host does not see rank 0's, and none can be made here. */
+int mrl_home_find(const struct mrl_home *home, int rank, char directory[MRL_DIRECTORY]);
+uint64_t mrl_home_place(void); /* names a host's own directory in the line that its maker tells; 0: it is rank 0's */
+void mrl_home_tell(char line[MRL_WORDS]);
+void mrl_home_add(const char *text, size_t size);
 
 /* alone.c */
 extern bool mrl_alone; /* measured by itself, without a world */

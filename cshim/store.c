@@ -215,6 +215,14 @@ void mrl_store_remove(void)
             snprintf(name, sizeof name, "%s.%u.log", mrl.file, i);
             mrl_raw_remove(name);
         }
+        if (mrl.apart) { /* analysis/invocation/left: rank 0 does not see them */
+            snprintf(name, sizeof name, "%s.%u.calls", mrl.file, i);
+            mrl_raw_remove(name);
+        }
+    }
+    if (mrl.apart) {
+        snprintf(name, sizeof name, "%s.calls.json", mrl.file);
+        mrl_raw_remove(name);
     }
 }
 

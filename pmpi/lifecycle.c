@@ -81,29 +81,38 @@ static void begin(struct mrl_instant before, uint64_t init_ticks)
     mrl_pmpi.Query_thread(&provided);
     mrl.concurrent = provided == mrl_abi.threads[3];
 
-    char directory[MRL_DIRECTORY] = "";
+    struct mrl_home *home = &mrl.home;
+    char directory[MRL_DIRECTORY];
     if (!mrl_transport_open(rank, ranks, ALL_HAVE_BEGUN)) {
         mrl_say_here("not all ranks run under Marple; rank %d is not measured", rank);
         return;
     }
     if (!of_one_version())
         return;
-    if (rank == 0)
-        mrl_choose_directory(directory, sizeof directory);
-    if (!mrl_transport_broadcast(directory, sizeof directory))
+    if (rank == 0) {
+        mrl_choose_directory(home->path, sizeof home->path);
+        mrl_home_mark(home);
+    }
+    if (!mrl_transport_broadcast(home, sizeof *home))
         return;
     enum { NO_MEMORY = INT32_MAX };
+    int32_t unseen = mrl_home_find(home, rank, directory);
     int32_t trouble = mrl_requests_begin() && mrl_begin(directory, rank, ranks) ? mrl.file_error : NO_MEMORY;
+    if (!trouble)
+        trouble = unseen;
     if (!mrl_transport_most(&trouble))
         return;
     if (trouble == NO_MEMORY) {
         mrl_say("there is no memory for records, so nothing is measured");
         mrl_store_remove();
+        if (mrl.apart)
+            mrl_raw_finish();
         return;
     }
     if (trouble)
-        mrl_say("cannot write to %s: %s; records are kept in memory only", directory, strerror(trouble));
+        mrl_say("cannot write to %s: %s; records are kept in memory only", home->path, strerror(trouble));
     mrl.file_error = trouble;
+    mrl.header->run = home->run;
     mrl_describe(init_ticks, provided);
     mrl_fortran_begin();
     mrl_comms_begin();

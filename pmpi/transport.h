@@ -34,6 +34,13 @@ int mrl_transport_silent(void);
 /* A rank without a core, or whose core has failed, takes part in the gathering by passing on what it gets. */
 void mrl_transport_relay(void);
 
+/* hosts.c: by their lowest ranks, for all. Collective at first; 0: they are not known. */
+struct mrl_host {
+    uint64_t id;
+    uint64_t leader; /* its lowest rank */
+};
+uint32_t mrl_hosts(const struct mrl_transport *transport, const struct mrl_host **out);
+
 /* clocks.c: how far this host's clock is behind that of rank 0's host, if this rank is the one to know. */
 void mrl_clocks_compare(struct mrl_offset *out);
 

@@ -5,7 +5,7 @@ set -u
 
 packages="gcc g++ gfortran make openmpi-bin libopenmpi-dev mpich libmpich-dev scalapack-mpi-test libscalapack-openmpi-dev libscalapack-mpich-dev libmumps-dev musl-tools hpcc lammps lammps-examples
 chromium pkg-config environment-modules lua5.3 mandoc zsh fish
-clang binutils llvm libclang-rt-dev valgrind util-linux python3-mpi4py mplrs tree-ppuzzle libpapi-dev castxml libleveldb-dev libxerces-c-dev
+clang binutils llvm libclang-rt-dev valgrind util-linux iproute2 python3-mpi4py mplrs tree-ppuzzle libpapi-dev castxml libleveldb-dev libxerces-c-dev
 libopen-trace-format2-dev otf2-tools postgresql libxml2-dev libboost-dev libboost-context-dev libjemalloc2 libgoogle-perftools-dev python3-pandas
 python3-sympy python3-tqdm python3-marshmallow python3-matplotlib python3-otf2 python3-pydot python3-multiprocess python3-dill
 python3-seaborn python3-arpeggio python3-msgpack python3-packaging python3-more-itertools python3-plotly python3-yaml

@@ -122,6 +122,19 @@ var ailments = []struct {
 			r.Call(32, "MPI_Bcast", record.OpOneToN, 0, record.Call{Duration: 10*ms - extra + ms/10, Peer: 0, Collective: true, In: 1 << 20})
 		})
 	}, want: []string{"imbalance"}, slow: []int{1}},
+	{name: "a different rank is slow each time, and some compute between other calls", ranks: 4, cores: 4, waits: true, script: func(r *rank) {
+		for step := range 80 {
+			extra := map[bool]uint64{true: 10 * ms}[step%4 == r.Rank]
+			r.Compute(10*ms + extra)
+			if r.Rank == 1 || r.Rank == 2 {
+				late := map[bool]uint64{true: 10 * ms}[step%4 == 3-r.Rank]
+				r.Send(10, 3-r.Rank, 8, 0)
+				r.Recv(11, 3-r.Rank, 8, late)
+				extra += late
+			}
+			r.Barrier(20, 10*ms-extra+ms/10)
+		}
+	}, want: []string{"wait-at-barrier"}, slow: []int{0, 3}},
 	{name: "locks of a window", ranks: 2, cores: 2, script: func(r *rank) {
 		analysistest.Steps(100, func() {
 			r.Compute(ms)

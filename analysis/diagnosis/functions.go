@@ -183,21 +183,8 @@ func init() {
 		"bytes":    total(func(n *node) float64 { return float64(n.Out + n.In) }),
 		"shortest": extreme(func(s *run.Stat) uint64 { return s.Min }, func(a, b uint64) bool { return a < b }),
 		"longest":  extreme(func(s *run.Stat) uint64 { return s.Max }, func(a, b uint64) bool { return a > b }),
-		"ranks_in": of(func(e *evaluator, s selection) (any, error) {
-			var most uint64
-			seen := map[int32]bool{}
-			err := e.each(s, func(n *node, ranks func(int) bool) {
-				if ranks == nil {
-					most = max(most, n.Exclusive.N)
-				}
-				for _, r := range n.PerRank {
-					if i, ok := e.index[int(r.Rank)]; ok && (ranks == nil || ranks(i)) && r.Exclusive > 0 {
-						seen[r.Rank] = true
-					}
-				}
-			})
-			return max(float64(most), float64(len(seen))), err
-		}),
+		"ranks_in": of(func(e *evaluator, s selection) (any, error) { return ranksIn(e, s) }),
+		"evenly":   of(evenly),
 		"reaching": reaching,
 		"name": func(e *evaluator, args []any) (any, error) {
 			if p, ok := args[0].(place); ok && p != none {
@@ -224,81 +211,23 @@ func init() {
 		"passed":       passed,
 		"position":     position,
 		"depth":        depth,
-		"link": ofGraph(func(g *structure.Graph) float64 {
-			most := uint64(0)
-			for _, out := range g.Out {
-				for _, edge := range out {
-					most = max(most, edge.Messages+g.Sent(edge.To, edge.From))
-				}
-			}
-			return float64(most)
-		}),
-		"onward": func(e *evaluator, args []any) (any, error) {
-			onward, back := 0.0, 0.0
-			for _, p := range e.r.Peers {
-				onward, back = onward+float64(p.OnwardNs), back+float64(p.BackNs)
-			}
-			if onward+back == 0 {
-				return args[0], nil
-			}
-			return onward / (onward + back), nil
-		},
-		"turns": func(e *evaluator, _ []any) (any, error) {
-			if e.graph == nil {
-				return nil, missing{"peers"}
-			}
-			// Both ranks of a pair see the same turns, and by chance one of them more.
-			seen, most := map[[2]int]uint64{}, uint64(0)
-			for _, p := range e.r.Peers {
-				pair := [2]int{min(p.Rank, p.To), max(p.Rank, p.To)}
-				if n, again := seen[pair]; again {
-					most = max(most, min(n, p.Turns))
-				}
-				seen[pair] = p.Turns
-			}
-			return float64(most), nil
-		},
-		"in_pairs": func(e *evaluator, _ []any) (any, error) {
-			if e.graph == nil {
-				return nil, missing{"peers"}
-			}
-			type side struct{ alone, rounds, ns, most, partners uint64 }
-			ranks := map[int]side{}
-			for _, p := range e.r.Peers {
-				s := ranks[p.Rank]
-				before := p.OnwardNs + p.BackNs
-				s.alone, s.rounds, s.partners = s.alone+p.Alone, s.rounds+p.Rounds, s.partners+1
-				s.ns, s.most = s.ns+before, max(s.most, before)
-				ranks[p.Rank] = s
-			}
-			least, several := 1.0, false
-			for _, s := range ranks {
-				if s.partners < 2 || s.rounds == 0 {
-					continue
-				}
-				several = true
-				if float64(s.ns-s.most) < beforeOthers*float64(s.ns) {
-					return 0.0, nil
-				}
-				least = min(least, float64(s.alone)/float64(s.rounds))
-			}
-			if !several {
-				return 0.0, nil
-			}
-			return least, nil
-		},
-		"grades":      ofGraph((*structure.Graph).Grades),
-		"fewest":      ofGraph(func(g *structure.Graph) float64 { return float64(g.Fewest()) }),
-		"returned":    ofGraph((*structure.Graph).Returned),
-		"mutual":      ofGraph((*structure.Graph).Mutual),
-		"star":        ofGraph(func(g *structure.Graph) float64 { messages, _ := g.Star(); return messages }),
-		"star_points": ofGraph(func(g *structure.Graph) float64 { _, partners := g.Star(); return partners }),
-		"active":      ofGraph((*structure.Graph).Active),
-		"degree":      ofGraph((*structure.Graph).Degree),
-		"even":        ofGraph((*structure.Graph).Even),
-		"chained":     ofGraph((*structure.Graph).Chained),
-		"branches":    ofGraph((*structure.Graph).Branches),
-		"tree_levels": ofGraph(func(g *structure.Graph) float64 { return float64(g.TreeLevels()) }),
+		"link":         ofGraph(link),
+		"onward":       onward,
+		"turns":        turns,
+		"in_pairs":     inPairs,
+		"cube":         ofGraph(func(g *structure.Graph) float64 { return map[bool]float64{true: 1}[g.Cube()] }),
+		"grades":       ofGraph((*structure.Graph).Grades),
+		"fewest":       ofGraph(func(g *structure.Graph) float64 { return float64(g.Fewest()) }),
+		"returned":     ofGraph((*structure.Graph).Returned),
+		"mutual":       ofGraph((*structure.Graph).Mutual),
+		"star":         ofGraph(func(g *structure.Graph) float64 { messages, _ := g.Star(); return messages }),
+		"star_points":  ofGraph(func(g *structure.Graph) float64 { _, partners := g.Star(); return partners }),
+		"active":       ofGraph((*structure.Graph).Active),
+		"degree":       ofGraph((*structure.Graph).Degree),
+		"even":         ofGraph((*structure.Graph).Even),
+		"chained":      ofGraph((*structure.Graph).Chained),
+		"branches":     ofGraph((*structure.Graph).Branches),
+		"tree_levels":  ofGraph(func(g *structure.Graph) float64 { return float64(g.TreeLevels()) }),
 		"wait_cost": func(e *evaluator, args []any) (any, error) {
 			if e.r.Waits == nil {
 				return 0.0, nil
@@ -509,6 +438,37 @@ func slowest(e *evaluator, s selection) (any, error) {
 	return slices.Max(v), nil
 }
 
+// ranksIn is how many ranks come to a selection.
+func ranksIn(e *evaluator, s selection) (float64, error) {
+	var most uint64
+	seen := map[int32]bool{}
+	err := e.each(s, func(n *node, ranks func(int) bool) {
+		if ranks == nil {
+			most = max(most, n.Exclusive.N)
+		}
+		for _, r := range n.PerRank {
+			if i, ok := e.index[int(r.Rank)]; ok && (ranks == nil || ranks(i)) && r.Exclusive > 0 {
+				seen[r.Rank] = true
+			}
+		}
+	})
+	return max(float64(most), float64(len(seen))), err
+}
+
+// evenly is how often the rank that comes to a selection least does so, in times of the one that does most. Where the ranks
+// that come there are not all listed, it tells only whether all of them do.
+func evenly(e *evaluator, s selection) (any, error) {
+	passages, err := e.vector("passages", s, func(_ *node, r run.RankTime) float64 { return float64(r.Calls) })
+	if _, unknown := err.(missing); unknown {
+		n, err := ranksIn(e, s)
+		return map[bool]float64{true: 1}[n >= float64(len(e.ranks))], err
+	}
+	if err != nil || len(passages) == 0 || slices.Max(passages) == 0 {
+		return 0.0, err
+	}
+	return slices.Min(passages) / slices.Max(passages), nil
+}
+
 // reaching gives the ranks that spend at least some time in the selection, of those whose share is known.
 func reaching(e *evaluator, args []any) (any, error) {
 	limit := knowledge.Float(args[1])
@@ -698,6 +658,78 @@ func (d *data) write(v any) string {
 		return d.where(int(x))
 	}
 	return fmt.Sprint(v)
+}
+
+// link is how many messages go forth and back between the two ranks that have most.
+func link(g *structure.Graph) float64 {
+	most := uint64(0)
+	for _, out := range g.Out {
+		for _, edge := range out {
+			most = max(most, edge.Messages+g.Sent(edge.To, edge.From))
+		}
+	}
+	return float64(most)
+}
+
+// onward is the part of what ranks compute before messages that is before those that go the way of the last one.
+func onward(e *evaluator, args []any) (any, error) {
+	on, back := 0.0, 0.0
+	for _, p := range e.r.Peers {
+		on, back = on+float64(p.OnwardNs), back+float64(p.BackNs)
+	}
+	if on+back == 0 {
+		return args[0], nil
+	}
+	return on / (on + back), nil
+}
+
+// turns is how often messages between two ranks go the other way than those before.
+func turns(e *evaluator, _ []any) (any, error) {
+	if e.graph == nil {
+		return nil, missing{"peers"}
+	}
+	// Both ranks of a pair see the same turns, and by chance one of them more.
+	seen, most := map[[2]int]uint64{}, uint64(0)
+	for _, p := range e.r.Peers {
+		pair := [2]int{min(p.Rank, p.To), max(p.Rank, p.To)}
+		if n, again := seen[pair]; again {
+			most = max(most, min(n, p.Turns))
+		}
+		seen[pair] = p.Turns
+	}
+	return float64(most), nil
+}
+
+// inPairs is the part of the rounds between two pieces of computing in which a rank exchanges messages with one other only, that of the
+// rank for which it is least.
+func inPairs(e *evaluator, _ []any) (any, error) {
+	if e.graph == nil {
+		return nil, missing{"peers"}
+	}
+	type side struct{ alone, rounds, ns, most, partners uint64 }
+	ranks := map[int]side{}
+	for _, p := range e.r.Peers {
+		s := ranks[p.Rank]
+		before := p.OnwardNs + p.BackNs
+		s.alone, s.rounds, s.partners = s.alone+p.Alone, s.rounds+p.Rounds, s.partners+1
+		s.ns, s.most = s.ns+before, max(s.most, before)
+		ranks[p.Rank] = s
+	}
+	least, several := 1.0, false
+	for _, s := range ranks {
+		if s.partners < 2 || s.rounds == 0 {
+			continue
+		}
+		several = true
+		if float64(s.ns-s.most) < beforeOthers*float64(s.ns) {
+			return 0.0, nil
+		}
+		least = min(least, float64(s.alone)/float64(s.rounds))
+	}
+	if !several {
+		return 0.0, nil
+	}
+	return least, nil
 }
 
 // beforeOthers is the part of what a rank computes from which on it computes for its exchanges with several partners, each by itself,

@@ -165,16 +165,27 @@ func (c *Choice) Models(r *run.Run) []run.Model {
 
 func (e *evaluator) likeness(look *knowledge.Look) Likeness {
 	l := Likeness{Confidence: 1, told: look.Told()}
+	var doubt []Sign
 	for _, s := range look.Signs {
 		x, err := e.number(s.Is, nil)
 		if err != nil || x != x {
 			x = 0
 		}
 		x = min(1, max(0, x))
+		if s.Doubt {
+			doubt = append(doubt, Sign{e.text(s.Says, nil, knowledge.Unit{}), x})
+			continue
+		}
 		l.Signs = append(l.Signs, Sign{e.text(s.Says, nil, knowledge.Unit{}), x})
 		l.Confidence = min(l.Confidence, x)
 	}
 	l.fits = l.Confidence
+	for _, s := range doubt {
+		if l.Confidence > s.Value {
+			l.Signs = append(l.Signs, s)
+			l.Confidence = s.Value
+		}
+	}
 	if l.told && l.Confidence > byName {
 		l.Signs = append(l.Signs, Sign{"only names say so", byName})
 		l.Confidence = byName

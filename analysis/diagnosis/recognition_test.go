@@ -241,7 +241,48 @@ var forms = []struct {
 	{"halves of halves", "divide-and-conquer", []int{8, 11, 12, 16}, func(r *rank) {
 		analysistest.Steps(4, func() { halves(r, 0, r.Ranks) })
 	}},
-	{"rims of slices", "geometric-decomposition", []int{4, 8}, rims},
+	{"sums up and down a tree whose root has a part of its own", "", []int{4}, func(r *rank) {
+		analysistest.Steps(10, func() {
+			r.Compute(ms)
+			if r.Rank > 0 {
+				r.Send(1, 0, 800, 10)
+				r.Recv(2, 0, 800, ms/20)
+				return
+			}
+			for n := 1; n < r.Ranks; n++ {
+				r.Recv(3, n, 800, ms/20)
+			}
+			r.Compute(ms / 100)
+			for n := 1; n < r.Ranks; n++ {
+				r.Send(4, n, 800, 10)
+			}
+		})
+	}},
+	{"two levels of masters", "", []int{9, 13}, func(r *rank) {
+		tasks := func(workers []int) {
+			for range 5 {
+				for _, w := range workers {
+					r.Recv(3, w, 8, ms/10)
+					r.Send(4, w, 8, 10)
+				}
+			}
+		}
+		var below []int
+		for n := 1; n < r.Ranks; n++ {
+			if r.Rank == 0 && n%4 == 1 || r.Rank%4 == 1 && n > r.Rank && n < r.Rank+4 {
+				below = append(below, n)
+			}
+		}
+		switch above := (r.Rank-1)/4*4 + 1; {
+		case r.Rank == 0:
+			tasks(below)
+		case r.Rank == above:
+			analysistest.Steps(5, func() { r.Send(1, 0, 8, 10); r.Recv(2, 0, 8, 10); tasks(below) })
+		default:
+			analysistest.Steps(25, func() { r.Send(5, above, 8, 10); r.Recv(6, above, 8, 10); r.Compute(ms) })
+		}
+	}},
+	{"rims of slices", "geometric-decomposition", []int{2, 4, 8}, rims},
 	{"rims of slices, one after the other, and a reduction", "geometric-decomposition", []int{4, 8}, func(r *rank) {
 		analysistest.Steps(20, func() {
 			r.Compute(ms)
@@ -497,6 +538,34 @@ func TestNumbersOfRanksSayNothing(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Whatever two ranks are part of, their messages go from one to the other: that they are pieces of a field is not sure. Nor is it
+// that a tree of messages divides a problem.
+func TestWhatLooksLikeOtherThingsIsNotSure(t *testing.T) {
+	field := func(n int) float64 {
+		_, c := recognizedAs(t, n, rims)
+		return confidenceOf(c, "geometric-decomposition")
+	}
+	require.Equal(t, 0.8, field(2))
+	require.Equal(t, 1., field(4))
+	for _, n := range []int{4, 8, 16} { // sums that are added up by hand; exchanges with all at once are none
+		_, c := recognizedAs(t, n, func(r *rank) {
+			analysistest.Steps(20, func() { r.Compute(ms); hypercube(r, func(int) { r.Compute(ms / 100) }) })
+		})
+		require.Equal(t, 0.8, confidenceOf(c, "geometric-decomposition"), "%d", n)
+		_, c = recognizedAs(t, n, func(r *rank) {
+			var with []int
+			for bit := 1; bit < n; bit *= 2 {
+				with = append(with, r.Rank^bit)
+			}
+			analysistest.Steps(20, func() { r.Compute(ms); exchange(r, with, 4000) })
+		})
+		require.Equal(t, 1., confidenceOf(c, "geometric-decomposition"), "%d", n)
+	}
+	_, c := recognizedAs(t, 8, func(r *rank) { analysistest.Steps(4, func() { halves(r, 0, r.Ranks) }) })
+	require.Equal(t, 0.8, c.Looks[0].Confidence)
+	require.Equal(t, Sign{"Sums over a tree whose nodes are spread over the ranks have the same messages", 0.8}, c.Looks[0].Signs[len(c.Looks[0].Signs)-1])
 }
 
 func confidenceOf(c *Choice, model string) float64 {

@@ -58,6 +58,9 @@ func (f *Format) Several() bool { return f.several != nil }
 // Directory tells whether the format is a directory.
 func (f *Format) Directory() bool { return f.directory != nil }
 
+// Logged tells whether it carries what ranks have logged with --trace.
+func (f *Format) Logged() bool { return strings.HasPrefix(f.Carries, "events of a run with --trace") }
+
 // Binary tells whether the format is not for terminals.
 func (f *Format) Binary() bool {
 	return strings.HasSuffix(f.File, ".gz") || strings.HasSuffix(f.File, ".cubex")

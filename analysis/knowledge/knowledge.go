@@ -201,6 +201,8 @@ type Sign struct {
 	Position
 	Is   *Expression
 	Says *Template
+	// Doubt limits how sure it is that the run is of this design, since others look the same, and not how well it fits.
+	Doubt bool
 }
 
 // Level of diagnosis: what it looks at, and what must be measured for that.

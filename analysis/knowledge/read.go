@@ -335,18 +335,11 @@ func (r *reader) sections() map[string]field {
 				r.fail(place(value), "%q is no model's name; expected %s", m.Name, modelName)
 			}
 		},
-		"title":  r.into(&m.Title, "title"),
-		"about":  r.into(&m.About, "about"),
-		"source": r.into(&m.Source, "source"),
-		"judges": r.judges,
-		"plain": func(_, value ast.Node) {
-			switch text := r.text(value, "plain"); text {
-			case "yes", "no":
-				m.Plain = text == "yes"
-			default:
-				r.fail(place(value), "plain: %q: expected yes or no", text)
-			}
-		},
+		"title":        r.into(&m.Title, "title"),
+		"about":        r.into(&m.About, "about"),
+		"source":       r.into(&m.Source, "source"),
+		"judges":       r.judges,
+		"plain":        func(_, value ast.Node) { m.Plain = r.yes(value, "plain") },
 		"roles":        func(_, value ast.Node) { r.named(value, "roles", plainName, r.role) },
 		"components":   func(_, value ast.Node) { r.named(value, "components", plainName, r.component) },
 		"groups":       func(_, value ast.Node) { r.named(value, "groups", plainName, r.group) },
@@ -361,6 +354,15 @@ func (r *reader) sections() map[string]field {
 		"factors":      func(_, value ast.Node) { r.named(value, "factors", factName, r.conclusion(true)) },
 		"rules":        func(_, value ast.Node) { r.items(value, r.rule) },
 	}
+}
+
+// yes reads yes or no.
+func (r *reader) yes(value ast.Node, what string) bool {
+	text := r.text(value, what)
+	if text != "yes" && text != "no" {
+		r.fail(place(value), "%s: %q: expected yes or no", what, text)
+	}
+	return text == "yes"
 }
 
 // define complains about a name that is taken already, or kept for the language.
@@ -762,8 +764,9 @@ func (r *reader) look(name string, _ Position, value ast.Node) {
 		x.Signs = append(x.Signs, sign)
 		var is, says ast.Node
 		r.fields(item, what, map[string]field{
-			"is":   func(_, v ast.Node) { is = v },
-			"says": func(_, v ast.Node) { says = v },
+			"is":    func(_, v ast.Node) { is = v },
+			"says":  func(_, v ast.Node) { says = v },
+			"doubt": func(_, v ast.Node) { sign.Doubt = r.yes(v, what+": doubt") },
 		})
 		if is == nil || says == nil {
 			r.fail(sign.Position, "%s: expected is and says", what)

@@ -35,6 +35,8 @@ func KeepInvocations(r *run.Run, directory files.Directory, sources []*invocatio
 		text := fmt.Sprintf("%d invocations of components are in the call graph, but their records could not be read", missing)
 		if err != nil {
 			text += fmt.Sprintf(" (%v)", err)
+		} else if h, _ := run.ReadHosts(directory.String()); h != nil && len(h.Places) > 0 {
+			text += " (put the run directory where all hosts see it)"
 		}
 		r.NotSeen = append(r.NotSeen, run.Note{ID: "invocations-missing", Text: text, Count: missing})
 	}

@@ -34,7 +34,9 @@ func Keep(p *profile.Profile, directory files.Directory) error {
 func Tidy(directory files.Directory) {
 	if raw, err := directory.Directory(run.RawDir); err == nil {
 		_ = raw.File(mergedFile).Remove()
-		_ = raw.RemoveEmpty() // not if the ranks' record files are kept
+		if raw.RemoveEmpty() == nil { // not if the ranks' record files are kept
+			_ = directory.File(run.HostsFile).Remove() // mostly there is none
+		}
 	}
 }
 
@@ -52,7 +54,10 @@ func Clear(directory files.Directory, r *run.Run) error {
 	for _, name := range names {
 		err = errors.Join(err, raw.File(name).Remove())
 	}
-	return errors.Join(err, raw.RemoveEmpty())
+	if err = errors.Join(err, raw.RemoveEmpty()); err == nil {
+		_ = directory.File(run.HostsFile).Remove() // mostly there is none
+	}
+	return err
 }
 
 // Recover makes a run of what was left in a run directory by ranks that did not get to the end of
@@ -74,6 +79,7 @@ func Recover(directory files.Directory, wait time.Duration, library knowledge.Li
 		problems = append(problems, fmt.Errorf("%s: %w", filepath.Join(raw, mergedFile), err))
 	}
 	var found []string
+	var whose identity
 	for _, place := range append([]string{directory.String()}, further...) {
 		list, err := recordsIn(place)
 		if err != nil {
@@ -81,6 +87,9 @@ func Recover(directory files.Directory, wait time.Duration, library knowledge.Li
 		}
 		if len(list) == 0 && len(further) > 0 {
 			problems = append(problems, fmt.Errorf("%s: no record files in %s", place, run.RawDir))
+		}
+		if len(found) == 0 {
+			whose = identityOf(list)
 		}
 		found = append(found, list...)
 	}
@@ -101,7 +110,6 @@ func Recover(directory files.Directory, wait time.Duration, library knowledge.Li
 	var sources []*invocation.Source
 	seen := map[int32]string{}
 	logs := &trace.Logs{}
-	ranks := ranksOf(found)
 	for _, file := range found {
 		p, left, err := trace.Read(file)
 		if err != nil {
@@ -110,8 +118,11 @@ func Recover(directory files.Directory, wait time.Duration, library knowledge.Li
 		if p == nil {
 			continue
 		}
-		if p.Header().Ranks != ranks {
-			problems = append(problems, fmt.Errorf("%s: left out: of a run on %d ranks, where others are of one on %d", file, p.Header().Ranks, ranks))
+		if h := p.Header(); h.Ranks != whose.ranks {
+			problems = append(problems, fmt.Errorf("%s: left out: of a run on %d ranks, where others are of one on %d", file, h.Ranks, whose.ranks))
+			continue
+		} else if h.Run != whose.run {
+			problems = append(problems, fmt.Errorf("%s: left out: of another run than others", file))
 			continue
 		}
 		if other, twice := seen[p.Header().Rank]; twice {
@@ -166,17 +177,24 @@ func recordsIn(directory string) ([]string, error) {
 	return list, nil
 }
 
-// ranksOf is how many ranks the run had, as most of its record files say. What a single file says may be damage.
-func ranksOf(files []string) (ranks int32) {
-	count := map[int32]int{}
+// An identity is what all records of one run have in common.
+type identity struct {
+	ranks int32
+	run   uint64
+}
+
+// identityOf is of the run that most of these record files say they are of. What a single file says may be damage.
+func identityOf(files []string) (most identity) {
+	count := map[identity]int{}
 	for _, file := range files {
 		if h, err := trace.Header(file); err == nil {
-			if count[h.Ranks]++; count[h.Ranks] > count[ranks] {
-				ranks = h.Ranks
+			i := identity{h.Ranks, h.Run}
+			if count[i]++; count[i] > count[most] {
+				most = i
 			}
 		}
 	}
-	return ranks
+	return most
 }
 
 // collect makes a list of an error, if it is one.

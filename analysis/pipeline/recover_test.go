@@ -177,3 +177,21 @@ func TestRecoverWhatWasMerged(t *testing.T) {
 	Tidy(analysistest.In(directory))
 	assert.NoDirExists(t, filepath.Join(directory, run.RawDir))
 }
+
+// Records of another run are left out, however many ranks it had.
+func TestRecoverAnotherRun(t *testing.T) {
+	files, others := analysistest.Files(4, 4, script), analysistest.Files(4, 4, script)
+	for _, data := range others {
+		record.HeaderOf(data).Run = 7
+	}
+	first, second := runDirectory(t, files[:1]), t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(second, run.RawDir), 0o777))
+	for rank := 1; rank < 4; rank++ {
+		require.NoError(t, os.WriteFile(analysistest.RankFile(second, rank), others[rank], 0o666))
+	}
+	r, problems, err := Recover(analysistest.In(first), 0, knowledge.Library{}, second)
+	require.NoError(t, err)
+	assert.Equal(t, 1, r.Measured)
+	require.Len(t, problems, 3)
+	assert.EqualError(t, problems[0], analysistest.RankFile(second, 1)+": left out: of another run than others")
+}

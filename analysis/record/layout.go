@@ -354,6 +354,7 @@ type Header struct {
 	Unmerged, EndedBy                                                         uint64
 	Error                                                                     [128]byte
 	CallsLeft                                                                 uint64
+	Run                                                                       uint64
 	Traffic                                                                   Traffic
 	TrafficKnown                                                              uint64
 	FilesKnown                                                                uint64
@@ -362,7 +363,7 @@ type Header struct {
 
 const (
 	magic   = "MARPLE\r\n"
-	version = 18
+	version = 19
 
 	recordSize    = 32
 	stringsMax    = 1 << 20

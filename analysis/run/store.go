@@ -22,6 +22,7 @@ const (
 	InvocationsFile = "invocations.parquet" // see package invocation
 	ReplayFile      = "replay.bin"          // what ranks did, for marple whatif; see waitstate.Program
 	RawDir          = "raw"                 // the ranks' record files, removed when they have been merged
+	HostsFile       = "hosts"               // where records are that are not there, as long as there are any; see Hosts
 )
 
 // MaxSize bounds how much of a run.json is read.

@@ -291,7 +291,8 @@ func (b *builder) waitsNotSeen(add func(id string, count uint64, text string)) {
 		add("waits-thinned", max(1, t.Looked*100/t.Span), "wait states are those of %d % of the run, evenly over it, multiplied: the logs have more events than a replay at the end may take")
 	}
 	l := &t.Lost
-	add("log-ended", l.Ended, "on %d {rank|ranks} the log was full before the end: wait states are known up to there; give more room with --log")
+	silent := uint64(b.p.World) - min(uint64(b.p.World), uint64(len(b.p.Totals))) // whose logs count as if they had ended at once
+	add("log-ended", l.Ended-min(l.Ended, silent), "on %d {rank|ranks} the log was full before the end: wait states are known up to there; give more room with --log")
 	if t.Span == 0 { // else messages over the edges of what was replayed have nobody to be matched with
 		add("messages-unmatched", l.Unmatched, "%d {message was matched by neither side's log and is|messages were matched by neither side's log and are} not in the wait states")
 	}

@@ -422,6 +422,19 @@ func (g *Graph) Fewest() int {
 	return least
 }
 
+// Cube tells whether every rank has as many partners as the corners of a hypercube that has a rank at each, of four ranks and more.
+func (g *Graph) Cube() bool {
+	if g.Ranks < 4 || g.Ranks&(g.Ranks-1) != 0 {
+		return false
+	}
+	for r := range g.Ranks {
+		if 1<<len(g.Partners(r)) != g.Ranks {
+			return false
+		}
+	}
+	return true
+}
+
 // Returned is the part of the messages that go where as many come from.
 func (g *Graph) Returned() float64 {
 	var both, all uint64

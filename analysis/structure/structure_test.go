@@ -120,3 +120,22 @@ func TestMutual(t *testing.T) {
 	require.InDelta(t, 0, graph(3, 0, 1, 10, 1, 0, 1, 1, 2, 10).Mutual(), 1e-9)    // but for one that ends it all
 	require.Zero(t, graph(3).Mutual())
 }
+
+func TestCube(t *testing.T) {
+	cube := func(n int) *Graph {
+		var edges []Edge
+		for r := range n {
+			for bit := 1; bit < n; bit *= 2 {
+				edges = append(edges, Edge{r, r ^ bit, 1, 8})
+			}
+		}
+		return New(n, edges)
+	}
+	for _, n := range []int{4, 8, 64} {
+		require.True(t, cube(n).Cube(), n)
+	}
+	require.False(t, cube(2).Cube()) // two ranks are anything
+	require.False(t, graph(4, 0, 1, 1, 1, 2, 1, 2, 3, 1).Cube())
+	require.False(t, graph(6, 0, 1, 1, 1, 2, 1, 2, 3, 1, 3, 4, 1, 4, 5, 1, 5, 0, 1).Cube())
+	require.False(t, graph(4).Cube())
+}

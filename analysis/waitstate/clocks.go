@@ -43,18 +43,23 @@ func sightOf(h *record.Header) sight {
 	return s
 }
 
-// clocksOf all hosts, that of the first sight first: rank 0's. A drift that was measured at the end only is not known.
+// clocksOf all hosts, that of the first sight first: rank 0's, if it is there. A drift that was measured at the end only is not known.
+// What was not measured is known by the time of day, against a host whose clock was.
 func clocksOf(all []sight) []Clock {
 	var list []Clock
+	reference := all[0]
+	if i := slices.IndexFunc(all, func(s sight) bool { return s.first.Known != 0 }); i >= 0 {
+		reference = all[i]
+	}
 	for _, s := range all {
 		i := slices.IndexFunc(list, func(c Clock) bool { return c.Host == s.host })
 		if i < 0 {
 			i = len(list)
-			list = append(list, Clock{Host: s.host, Ns: s.wall - all[0].wall, Measured: i == 0})
+			list = append(list, Clock{Host: s.host, Ns: s.wall - reference.wall + reference.first.Ns, Measured: i == 0 && reference.first.Known == 0})
 		}
 		c := &list[i]
 		c.Ranks++
-		if s.first.Known == 0 || i == 0 {
+		if s.first.Known == 0 {
 			continue
 		}
 		c.Measured, c.Ns, c.At, c.ErrorNs = true, s.first.Ns, int64(s.first.At), s.first.ErrorNs

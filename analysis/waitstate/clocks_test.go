@@ -19,10 +19,11 @@ func TestClocksOfHosts(t *testing.T) {
 	}
 	measured := sight{host: 2, wall: 77, first: offset(10*second, 1000), last: offset(110*second, 3000)}
 	began := sight{host: 3, first: offset(10*second, 1000)}
-	all := []sight{{host: 1, wall: 100}, {host: 2, wall: 77}, measured, {host: 1, wall: 100}, began, {host: 4, wall: 60}}
+	all := []sight{{host: 1, wall: 100, first: record.Offset{Known: 1}, last: record.Offset{At: second, Known: 1}}, {host: 2, wall: 77}, measured, {host: 1, wall: 100}, began, {host: 4, wall: 60}}
 	clocks := clocksOf(all)
 	require.Len(t, clocks, 4)
 	assert.Equal(t, Clock{Host: 1, Ranks: 2, Measured: true}, clocks[0])
+	assert.Equal(t, []Clock{{Host: 1, Ranks: 1, Measured: true}, {Host: 4, Ranks: 1, Ns: -40}}, clocksOf([]sight{{host: 1, wall: 100}, {host: 4, wall: 60}}), "nothing was measured")
 	assert.EqualValues(t, 2, clocks[1].Ranks)
 	assert.EqualValues(t, 3000, clocks[1].ErrorNs)
 	for _, at := range []int64{0, 10, 60, 110, 500} {
@@ -31,6 +32,21 @@ func TestClocksOfHosts(t *testing.T) {
 	assert.EqualValues(t, 10*second, clocks[2].Common(theirs(10*second)))
 	assert.Zero(t, clocks[2].Drift, "not known of a rank that did not get to the end")
 	assert.Equal(t, Clock{Host: 4, Ranks: 1, Ns: -40}, clocks[3])
+}
+
+// Of a run of which rank 0's host has left nothing, the others are told on its clock all the same: all of them.
+func TestClocksWithoutRank0(t *testing.T) {
+	const skew, day = 5_000_000_000, 1_000_000
+	measured := sight{host: 2, wall: 77, first: record.Offset{At: 10, Ns: -skew, ErrorNs: 1000, Known: 1}}
+	other := sight{host: 3, wall: 78, first: record.Offset{At: 10, Ns: -2 * skew, ErrorNs: 2000, Known: 1}}
+	clocks := clocksOf([]sight{{host: 2, wall: 77}, measured, other, {host: 4, wall: 60}})
+	require.Len(t, clocks, 3)
+	assert.EqualValues(t, day, clocks[0].Common(day+skew))
+	assert.EqualValues(t, 1000, clocks[0].ErrorNs)
+	assert.EqualValues(t, day, clocks[1].Common(day+2*skew))
+	assert.Equal(t, clocks[0].Common(day-77), clocks[2].Common(day-60), "by the time of day, against one whose clock is known")
+	assert.True(t, clocks[0].Measured)
+	assert.False(t, clocks[2].Measured)
 }
 
 // Clocks that are apart, and known to be, make no difference.

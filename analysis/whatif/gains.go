@@ -163,9 +163,10 @@ func disturbed(f *run.Finding) bool {
 	return g != nil && g.Steady != nil && (*g.Steady < f.Worth || *g.Steady < max(g.Share, g.High)/2)
 }
 
-// doubtful is a gain that is none, as far as is known: it may be one, or it is not known what else keeps the run as long.
+// doubtful is a gain that is none, as far as is known: it may be one, or it is not known what else keeps the run as long. Of what
+// is a gain at most, the most is none.
 func doubtful(g *run.Gain) bool {
-	return g != nil && !g.AtMost && g.Share < nothing && g.Behind == ""
+	return g != nil && g.Share < nothing && (!g.AtMost || g.High < nothing) && g.Behind == ""
 }
 
 // atMost makes a gain that may be any part of it the most that it can be.

@@ -227,6 +227,7 @@ func TestDoubtful(t *testing.T) {
 		{&run.Gain{Share: 0.005, High: 0.005, Behind: "another"}, false}, // it brings nothing by itself, and it is said why
 		{&run.Gain{Share: 0.03, High: 0.08}, false},                      // it may be little
 		{&run.Gain{Share: 0.005, High: 0.08, AtMost: true}, false},       // it is not said to be more
+		{&run.Gain{Share: 0.005, High: 0.005, AtMost: true}, true},
 	} {
 		assert.Equal(t, c.doubtful, doubtful(c.gain), "%+v", c.gain)
 	}

@@ -118,6 +118,29 @@ func Ranks(ranks []int) string {
 	return "ranks " + strings.Join(named, ", ") + " and " + last
 }
 
+// Spans is "rank 3", "ranks 0-3" or "ranks 0, 4-7, 12 and 29 more", of rising ranks.
+func Spans(ranks []int) string {
+	const most = 8
+	var named []string
+	i := 0
+	for i < len(ranks) && len(named) < most {
+		last := i
+		for last+1 < len(ranks) && ranks[last+1] == ranks[last]+1 {
+			last++
+		}
+		text := fmt.Sprint(ranks[i])
+		if last > i {
+			text += fmt.Sprintf("-%d", ranks[last])
+		}
+		named, i = append(named, text), last+1
+	}
+	text := Plural(len(ranks), "rank ", "ranks ") + strings.Join(named, ", ")
+	if i < len(ranks) {
+		text += fmt.Sprintf(" and %d more", len(ranks)-i)
+	}
+	return text
+}
+
 // Width is the number of columns a text takes.
 func Width(s string) int { return utf8.RuneCountInString(s) }
 

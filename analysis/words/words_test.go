@@ -42,3 +42,14 @@ func TestLongNames(t *testing.T) {
 		assert.LessOrEqual(t, Width(Name(strings.Repeat(unit, size/len(unit)), 40)), 40, unit)
 	}
 }
+
+func TestSpans(t *testing.T) {
+	for expected, ranks := range map[string][]int{
+		"rank 3":       {3},
+		"ranks 0-3":    {0, 1, 2, 3},
+		"ranks 0, 4-5": {0, 4, 5},
+		"ranks 0, 2, 4, 6, 8, 10, 12, 14 and 3 more": {0, 2, 4, 6, 8, 10, 12, 14, 16, 17, 18},
+	} {
+		assert.Equal(t, expected, Spans(ranks))
+	}
+}

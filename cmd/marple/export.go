@@ -42,6 +42,9 @@ the number of ranks. Characters that a format cannot carry are written as \x1b.`
 		if err != nil {
 			return err
 		}
+		if f.Logged() {
+			tellMissingLogs(c.ErrOrStderr(), arguments[0])
+		}
 		if note != "" {
 			fmt.Fprintf(c.ErrOrStderr(), "marple: %s\n", note)
 		}

@@ -12,7 +12,6 @@ import (
 	"marple/analysis/pipeline"
 	"marple/analysis/report"
 	"marple/analysis/run"
-	"marple/analysis/words"
 )
 
 // absent are the ranks of which nothing is known.
@@ -21,7 +20,7 @@ func absent(r *run.Run) (list []int) {
 	for _, p := range r.PerRank {
 		there[p.Rank] = true
 	}
-	for rank := range min(r.Ranks, 1<<20) {
+	for rank := range min(r.Ranks, mostRanks) {
 		if !there[rank] {
 			list = append(list, rank)
 		}
@@ -40,7 +39,8 @@ func recoverCommand() *cobra.Command {
 		Long: `Reads the records that ranks have left in a run directory (RUN/raw) when the program was killed, crashed, or
 could not be analysed at its end; merges them, prints the report and writes run.json, as the end of the run
 would have done. Of each rank it says how it ended. Where the records of one run are in several directories, give all of
-them; the run is written to the first. Records stay where they are, so that it can be repeated, unless
+them; the run is written to the first. Hosts that do not see the run directory have kept records in one of their own: which ranks' that are,
+where, and what command fetches them is told. Records stay where they are, so that it can be repeated, unless
 --clear says otherwise.
 
 Records do not hold what marple doctor --machine has measured: give the file again, where models of several machines need it.`}
@@ -76,9 +76,8 @@ Records do not hold what marple doctor --machine has measured: give the file aga
 		if err != nil {
 			return err
 		}
-		if list := absent(r); len(list) > 0 {
-			fmt.Fprintf(c.ErrOrStderr(), "marple: no records here of %s; where they are in other directories, give all of them: marple recover RUN OTHER-RUN\n", words.Ranks(list))
-		}
+		tellMissing(c.ErrOrStderr(), absent(r), "records", path, arguments[1:],
+			"; where they are in other directories, give all of them: marple recover RUN OTHER-RUN")
 		if r.Machine = measured; measured == nil {
 			pipeline.Carry(r, os.Getenv("MARPLE_MACHINE"))
 		}

@@ -43,6 +43,7 @@ func timelineCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		tellMissingLogs(c.ErrOrStderr(), arguments[0])
 		if more > 0 {
 			fmt.Fprintf(c.ErrOrStderr(), "marple: %s not shown; see --most, --from and --length\n", words.Count(uint64(more), "more event is", "more events are"))
 		}

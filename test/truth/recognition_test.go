@@ -66,7 +66,7 @@ var learntFrom = []struct {
 	{"pipeline", "kernels/lu", []int{2}},
 	{"wavefront", "kernels/lu", []int{4, 8}},
 	{"pipeline", "kernels/adi", []int{2, 4, 8}},
-	{"geometric-decomposition", "kernels/sp", []int{9}},
+	{"geometric-decomposition", "kernels/sp", []int{9, 16}},
 }
 
 func TestDesignsLearntFromAreRecognized(t *testing.T) {

@@ -2,54 +2,160 @@ package truth
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"marple/analysis/diagnosis"
+	"marple/analysis/run"
 	"marple/test/harness"
 )
 
-// Programs in the manner of well-known ones, which were used for no threshold. The truth of each is known from its source:
-// the healthy ones compute equally long everywhere; the ailing ones have a rank that computes half as long again (the last
-// but one, or where rank 0 does something alone, that), tiny messages, or a slow master. In simulated time nothing else
-// disturbs them.
+// An unseen program is one in the manner of a well-known one, with what is known of it from its source: which designs it may be said to
+// have (to say none is never wrong), and what holds it back with its ailment, in whatever words the knowledge has for it.
+type unseen struct {
+	program, designs string
+	ranks            []int
+	ill              string // names of findings
+	slow             int    // the rank that the finding is about, from the last one; or
+	first            bool   // rank 0
+	passing          string // findings that the healthy program may have, since it is as its design is
+}
+
+const (
+	field  = "geometric-decomposition"
+	steps  = "bulk-synchronous"
+	farm   = "master-worker"
+	stages = "pipeline"
+	uneven = "imbalance uneven-pieces uneven-work uneven-blocks slow-stage"
+	small  = "tiny-messages latency-bound"
+	alone  = "serial-phase late-broadcast"
+	filled = "coarse-grain coarse-blocks drained turning"
+)
+
+var anyNumber = []int{2, 4, 8, 16}
+
+// The ailing ones have a rank that computes half as long again, the last but one, or another ailment that their source names. The first
+// were used to mend what is known. Those held out were listed before that, and run after it: docs/scoreboard.md has what they were told then, and
+// what their list had overlooked.
+var seenSince = []unseen{
+	{program: "hydro", designs: field, ranks: anyNumber, ill: uneven, slow: 2},
+	{program: "fecg", designs: field, ranks: anyNumber, ill: uneven, slow: 2},
+	{program: "mg", designs: field, ranks: anyNumber, ill: uneven, slow: 2},
+	{program: "fft", designs: steps, ranks: anyNumber, ill: uneven, slow: 2},
+	{program: "mc", ranks: anyNumber, ill: uneven, slow: 2},
+	{program: "is", designs: steps, ranks: anyNumber, ill: uneven, slow: 2},
+	{program: "io", designs: steps, ranks: anyNumber, ill: uneven, first: true},
+	{program: "amr", designs: "amr " + field, ranks: anyNumber, ill: small},
+	{program: "farm", designs: farm, ranks: []int{4, 8, 16}, ill: "slow-master", first: true, passing: "idle-master"},
+
+	{program: "bitonic", ranks: anyNumber, ill: uneven, slow: 2},
+	{program: "quad", designs: "parallel-recursive-tree", ranks: []int{4, 8, 16}, ill: uneven, slow: 2},
+	{program: "multipart", designs: field, ranks: []int{4, 9, 16}, ill: uneven, slow: 2},
+	{program: "oddeven", designs: field, ranks: []int{4, 8, 16}, ill: "wait-at-barrier"},
+	{program: "cgraph", designs: field, ranks: anyNumber, ill: uneven, slow: 2},
+	{program: "parareal", designs: stages, ranks: anyNumber, ill: filled + " late-sender"},
+	{program: "steal", ranks: anyNumber, ill: uneven + " polling", slow: 2},
+	{program: "levels", designs: farm, ranks: []int{8, 16}, ill: "slow-master late-sender", first: true, passing: "idle-master"},
+	{program: "mgfew", designs: field, ranks: anyNumber, ill: uneven, slow: 2, passing: "late-sender"}, // on coarse levels half of the ranks and more wait
+	{program: "summa", designs: steps, ranks: []int{4, 8, 16}, ill: alone},
+}
+
+var heldOut = []unseen{
+	{program: "samplesort", designs: steps, ranks: anyNumber, ill: uneven, slow: 2},
+	{program: "stream", designs: stages, ranks: anyNumber, ill: uneven, slow: 2},
+	{program: "smith", designs: "pipeline wavefront", ranks: anyNumber, ill: filled},
+	{program: "remc", designs: field, ranks: anyNumber, ill: uneven, slow: 2},
+	{program: "hpl", designs: steps, ranks: anyNumber, ill: alone, passing: "imbalance"}, // the owners of later columns have up to 6 % more
+	{program: "frontier", designs: steps, ranks: anyNumber, ill: alone + " " + uneven, first: true},
+	{program: "recdoub", ranks: anyNumber, ill: uneven, slow: 2},
+	{program: "pic", designs: field, ranks: anyNumber, ill: uneven, slow: 2},
+	{program: "pencil", designs: steps, ranks: anyNumber, ill: uneven, slow: 2},
+	{program: "md3", designs: field, ranks: anyNumber, ill: small},
+}
+
+// told is what is said of a run: its designs, and its findings, the one that costs most first.
+type told struct {
+	designs  []run.Model
+	findings []run.Finding
+}
+
+func (u unseen) compile(t testing.TB) string {
+	t.Helper()
+	source := harness.Apps(filepath.Join("unseen", u.program))
+	if _, err := os.Stat(source + ".f90"); err != nil {
+		return harness.Mock.Compile(t, filepath.Join("unseen", u.program), "-DMOCK", "-lm")
+	}
+	compiler := filepath.Join(filepath.Dir(harness.Mock.Tool(harness.Mock.Cc)), "mpifort")
+	if _, err := os.Stat(compiler); err != nil {
+		harness.Missing(t, "mpifort")
+	}
+	program := filepath.Join(t.TempDir(), u.program)
+	out, err := exec.Command(compiler, "-cpp", "-DMOCK", "-O1", "-g", "-o", program, source+".f90").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return program
+}
+
+func (u unseen) run(t testing.TB, program string, ranks int, how string) told {
+	t.Helper()
+	r := harness.Mock.Virtual(t, harness.Command{}, ranks, []string{program, how})
+	looks, err := diagnosis.Look(r)
+	require.NoError(t, err)
+	designs := looks.Models(r)
+	if looks.Phases == nil {
+		designs = designs[:min(len(designs), 1)]
+	}
+	return told{designs, r.Findings}
+}
+
+func (x told) String() string {
+	text := noModel
+	for i, d := range x.designs {
+		text = strings.TrimPrefix(text, noModel)
+		text += fmt.Sprintf("%s%s %.0f %%", map[bool]string{true: " + "}[i > 0], d.Name, 100*d.Confidence)
+	}
+	if len(x.findings) == 0 {
+		return text + "; no finding"
+	}
+	return fmt.Sprintf("%s; %s (%.0f %%)", text, x.findings[0].Title, 100*x.findings[0].Share)
+}
+
+func (u unseen) judge(t testing.TB, x told, ranks int, how string) {
+	t.Helper()
+	t.Logf("%s", x)
+	for _, d := range x.designs {
+		assert.Contains(t, strings.Fields(u.designs), d.Name)
+	}
+	if how == "healthy" {
+		for _, f := range x.findings {
+			assert.Contains(t, strings.Fields(u.passing), f.ID)
+		}
+		return
+	}
+	require.NotEmpty(t, x.findings)
+	f := x.findings[0]
+	assert.Contains(t, strings.Fields(u.ill), f.ID)
+	if u.first || u.slow > 0 && slices.Contains(strings.Fields(uneven), f.ID) {
+		assert.Equal(t, []int{map[bool]int{false: ranks - u.slow}[u.first]}, f.Ranks)
+	}
+}
+
 func TestJudgeUnseen(t *testing.T) {
-	const ranks = 4
-	for _, c := range []struct {
-		program, ill string // the finding
-		slow         []int
-	}{
-		{"hydro", "imbalance", []int{2}},
-		{"fecg", "imbalance", []int{2}},
-		{"mg", "imbalance", []int{2}},
-		{"fft", "imbalance", []int{2}},
-		{"mc", "imbalance", []int{2}},
-		{"is", "imbalance", []int{2}},
-		{"io", "imbalance", []int{0}},
-		{"amr", "tiny-messages", nil},
-		{"farm", "slow-master", []int{0}},
-	} {
+	for _, u := range slices.Concat(seenSince, heldOut) {
 		for _, how := range []string{"healthy", "ill"} {
-			t.Run(c.program+" "+how, func(t *testing.T) {
-				harness.Judge(t, func(t testing.TB) {
-					program := harness.Mock.Compile(t, filepath.Join("unseen", c.program), "-DMOCK", "-lm")
-					where := harness.Command{Directory: t.TempDir()}
-					r := where.Run(t, harness.Mock.Tool("mpirun"), "-n", fmt.Sprint(ranks), "--virtual", harness.Artifact(t, "marple"), "exec", "--clock", "external",
-						"--report", "none", "--out", "run", program, how)
-					require.Zero(t, r.Code, r.Stderr)
-					d := diagnosisOf(t, where, "run")
-					if how == "healthy" {
-						assert.Empty(t, d.Findings)
-						return
-					}
-					require.NotEmpty(t, d.Findings)
-					t.Logf("%s (%.0f %%)", d.Findings[0].Title, 100*d.Findings[0].Share)
-					assert.Equal(t, c.ill, d.Findings[0].ID)
-					assert.Equal(t, c.slow, d.Findings[0].Ranks)
+			for _, ranks := range u.ranks {
+				t.Run(fmt.Sprint(u.program, " ", how, " on ", ranks), func(t *testing.T) {
+					harness.Judge(t, func(t testing.TB) {
+						u.judge(t, u.run(t, u.compile(t), ranks, how), ranks, how)
+					})
 				})
-			})
+			}
 		}
 	}
 }
