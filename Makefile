@@ -1,6 +1,6 @@
 # Marple
 #
-#   make build   fill build/: marple, libmarple.so, libmarple-core.so, libmarple-ranks.so
+#   make build   fill build/: marple, libmarple.so, libmarple-io.so, libmarple-core.so, libmarple-ranks.so
 #   make demo    build, run a small MPI program under Marple, show its report
 #   make test    everything a contributor runs; installs what is missing through apt where it can
 #   make judge   what depends on how fast the machine is and what else it does: a table of right and wrong
@@ -28,6 +28,7 @@ OBJECTS := $(SHIM_C:%.c=$(BUILD)/obj/%.o) $(PMPI_C:%.c=$(BUILD)/obj/%.o) $(GEN_C
 HEADERS := $(wildcard cshim/*.h cshim/adapters/*.h cshim/include/*.h pmpi/*.h) $(GEN)/settings.gen.h $(GEN)/functions.gen.h
 SHIM_FLAGS = -std=gnu11 -D_GNU_SOURCE -fPIC -fasynchronous-unwind-tables -fvisibility=hidden -ftls-model=initial-exec $(WARN) $(CFLAGS) -I$(GEN) -Icshim -Ipmpi
 
+POSIX_C := $(wildcard posix/*.c)
 CORES   := $(BUILD)/libmarple-core.so $(BUILD)/libmarple-ranks.so
 
 # With what is embedded: knowledge, schemas, the page.
@@ -43,7 +44,7 @@ COMPLEX  := 46
 # The writer of OTF2 traces, where that format's library is installed.
 OTF2 := $(shell printf '\043include <otf2/otf2.h>\n' | $(CC) -E -xc - >/dev/null 2>&1 && echo $(BUILD)/marple-otf2)
 
-build: $(BUILD)/libmarple.so $(CORES) $(BUILD)/marple $(BUILD)/marple-machine $(OTF2) $(BUILD)/licenses
+build: $(BUILD)/libmarple.so $(BUILD)/libmarple-io.so $(CORES) $(BUILD)/marple $(BUILD)/marple-machine $(OTF2) $(BUILD)/licenses
 
 $(GEN)/settings.gen.h: $(wildcard analysis/setting/*.go cshim/gen/*.go) | $(GEN)/tools
 	@mkdir -p $(GEN)
@@ -72,6 +73,13 @@ $(BUILD)/libmarple.so: $(OBJECTS)
 	@echo "LD $@"
 	@$(CC) $(CFLAGS) -shared -o $@ $^ -Wl,-soname,libmarple.so -Wl,-z,now -Wl,-z,nodelete -ldl -lm -lpthread
 	@objcopy --only-keep-debug $@ $@.debug && objcopy --strip-unneeded --add-gnu-debuglink=$@.debug $@
+
+# What is declared in the C library's headers is defined here, as it is without their checks.
+$(BUILD)/libmarple-io.so: $(POSIX_C:%.c=$(BUILD)/obj/%.o)
+	@echo "LD $@"
+	@$(CC) $(CFLAGS) -shared -o $@ $^ -Wl,-soname,libmarple-io.so -Wl,-z,now -Wl,-z,nodelete -ldl
+	@objcopy --strip-unneeded $@
+$(POSIX_C:%.c=$(BUILD)/obj/%.o): SHIM_FLAGS += -fno-builtin -U_FORTIFY_SOURCE -D_LARGEFILE64_SOURCE
 
 # The core's Go is the one in use with a runtime that is a good guest (it sends its host no signals, takes none, and keeps
 # no descriptors: see bridge/gen); the tree is laid for each build, since the Go in use may have changed. The second core is
@@ -151,7 +159,7 @@ lint: $(GEN)/settings.gen.h $(GEN)/functions.gen.h
 	@echo "go vet"; go vet ./...
 	@echo "staticcheck"; go run $(STATICCHECK) ./...
 	@echo "complexity"; go run $(GOCOGNIT) -over $(COMPLEX) -ignore '_test|testdata' analysis bridge cmd pmpi test 2>/dev/null
-	@test/lint/lint.sh '$(filter-out -W%,$(SHIM_FLAGS))' $(SHIM_C) $(PMPI_C)
+	@test/lint/lint.sh '$(filter-out -W%,$(SHIM_FLAGS))' $(SHIM_C) $(PMPI_C) $(POSIX_C)
 	@echo "rooms"; go test ./test/lint
 
 bench: build
@@ -180,7 +188,7 @@ install: build
 	install -d $(DEST)/bin $(DEST)/lib/pkgconfig $(DEST)/include $(SHARE)/man/man1 $(SHARE)/modulefiles/marple \
 	  $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	install $(BUILD)/marple $(BUILD)/marple-commands $(BUILD)/marple-machine $(OTF2) $(DEST)/bin
-	install $(BUILD)/libmarple.so $(CORES) $(DEST)/lib
+	install $(BUILD)/libmarple.so $(BUILD)/libmarple-io.so $(CORES) $(DEST)/lib
 	install -m 644 $(wildcard cshim/include/*) $(DEST)/include
 	install -d $(DEST)/lib/python $(SHARE)/doc/marple
 	cp -R $(BUILD)/licenses $(SHARE)/doc/marple

@@ -260,7 +260,7 @@ static uint64_t read_perf_event(int fd)
     struct {
         uint64_t value, enabled, running;
     } now;
-    if (read(fd, &now, sizeof now) != sizeof now || (now.running == 0 && now.enabled > 0))
+    if (mrl_read(fd, &now, sizeof now) != sizeof now || (now.running == 0 && now.enabled > 0))
         return MRL_NOT_COUNTED;
     return now.running < now.enabled ? (uint64_t)((double)now.value * (double)now.enabled / (double)now.running) : now.value;
 }

@@ -63,7 +63,7 @@ static bool run_delay(uint64_t *ns)
 {
     char text[128];
     int saved = errno, cancel = mrl_defer(), fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    ssize_t n = fd < 0 ? -1 : mrl_read(fd, text, sizeof text - 1);
     if (fd >= 0)
         close(fd);
     mrl_undefer(cancel);

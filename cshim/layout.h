@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define MRL_MAGIC "MARPLE\r\n"
-#define MRL_VERSION 18u
+#define MRL_VERSION 19u
 
 /* What a call does. The order is that of analysis/record; values are written to disk. */
 enum mrl_op {
@@ -83,6 +83,7 @@ enum mrl_kind {
     MRL_ATOMIC,    /* a value was reported: start holds a double; path is its node */
     MRL_COUNTS,    /* of what has just ended: counters; path is 0 for the whole thread */
     MRL_SAMPLED,   /* timer samples in the time since the last event's end */
+    MRL_ASIDE,     /* a region in which nothing else is recorded, told at its end, and which the time around it does not end or begin with */
     MRL_KIND_COUNT
 };
 
@@ -203,6 +204,15 @@ struct mrl_sampled {
     uint8_t kind, flags;
 };
 
+/* What became of the time in it an MRL_INSIDE before it tells. */
+struct mrl_aside {
+    uint64_t end, duration; /* ticks */
+    uint64_t pad;
+    uint32_t path;
+    uint16_t pad2;
+    uint8_t kind, flags;
+};
+
 union mrl_slot {
     struct mrl_record record;
     struct mrl_before before;
@@ -215,6 +225,7 @@ union mrl_slot {
     struct mrl_values values;
     struct mrl_counts counts;
     struct mrl_sampled sampled;
+    struct mrl_aside aside;
     uint64_t words[4];
 };
 _Static_assert(sizeof(union mrl_slot) == 32, "a record is half a cache line");
@@ -230,6 +241,7 @@ MRL_SAME_KIND(mrl_leaf);
 MRL_SAME_KIND(mrl_values);
 MRL_SAME_KIND(mrl_counts);
 MRL_SAME_KIND(mrl_sampled);
+MRL_SAME_KIND(mrl_aside);
 
 /* The last word of a record, which says what it is. */
 #define MRL_WORD(path, comm, kind, flags) \
@@ -244,7 +256,7 @@ enum mrl_node_kind {
     MRL_NODE_ROOT,
     MRL_NODE_FRAME,     /* a function: key = offset of its beginning in the module, name = module index; of a source file
                            the upper half of key = string of the function's name */
-    MRL_NODE_REGION,    /* name = string */
+    MRL_NODE_REGION,    /* name = string; those of MRL_ASIDE have a site */
     MRL_NODE_PHASE,     /* key = the level given to MPI_Pcontrol */
     MRL_NODE_MPI,       /* name = string, op and flags set */
     MRL_NODE_COMPONENT, /* name = method's string, key = component's | instance's << 32 */
@@ -267,7 +279,7 @@ struct mrl_node {
     uint8_t pad;
     uint64_t key;
     uint32_t name;
-    uint32_t site_module; /* frames and MPI calls: module that they were called in */
+    uint32_t site_module; /* frames, MPI calls and some regions: module that they were called in */
     uint64_t site;        /* ... and the offset there that they return to; 0 if it is not known */
 };
 _Static_assert(sizeof(struct mrl_node) == 32, "");
@@ -460,6 +472,47 @@ struct mrl_offset {
     uint64_t known;
 };
 
+/*
+ * What went through read, write and their like, as the kernel counts it for the process: files, pipes and sockets, the MPI
+ * library's too, and those of children that it has waited for; without what Marple reads itself.
+ */
+struct mrl_traffic {
+    uint64_t read, written; /* bytes */
+    uint64_t reads, writes; /* system calls */
+};
+
+/*
+ * Files, with the setting `io`: what was done with each. The first entry is of all calls on files that found no room, and of
+ * those that only name a file. An entry counts once its key is set. Calls are system calls but for those of streams (fwrite,
+ * fprintf); what the MPI library does itself is in its own functions' sums.
+ */
+enum mrl_io_kind {
+    MRL_IO_READ,
+    MRL_IO_WRITE,
+    MRL_IO_OPEN,
+    MRL_IO_CLOSE,
+    MRL_IO_SYNC,
+    MRL_IO_METADATA, /* stat, unlink, rename, mkdir, truncate, access */
+    MRL_IO_MPI_READ,      /* of MPI: by one rank */
+    MRL_IO_MPI_WRITE,
+    MRL_IO_MPI_READ_ALL, /* collective */
+    MRL_IO_MPI_WRITE_ALL,
+    MRL_IO_KINDS
+};
+struct mrl_io_sum {
+    _Atomic uint64_t calls, bytes, ticks;
+    _Atomic uint64_t small; /* calls that moved something, but less than MRL_IO_BLOCK; none of streams */
+};
+struct mrl_file {
+    _Atomic uint64_t key; /* hash of the path */
+    uint32_t path;        /* string */
+    uint32_t pad;
+    _Atomic uint64_t unaligned; /* writes that begin or end within a block */
+    struct mrl_io_sum sums[MRL_IO_KINDS];
+};
+#define MRL_IO_BLOCK 4096u /* a page of the page cache, and a block of most file systems */
+#define MRL_FILES 257u     /* with the first */
+
 #define MRL_STRINGS_MAX (1u << 20)
 #define MRL_DECLARATION 1024u /* bytes of a text about families; longer ones are cut off, which their reader refuses */
 #define MRL_NODES_MAX 65536u
@@ -514,6 +567,10 @@ struct mrl_header {
     char error[128];        /* what the library says of the error that was fatal */
     _Atomic uint64_t calls_left; /* MPI calls that did not return, because the program left them */
     uint64_t run;           /* the same in all ranks, and in those of no other run; 0: they have not agreed on one */
+    struct mrl_traffic traffic;  /* from begin_tick to end_tick */
+    uint64_t traffic_known;      /* 1: it is */
+    uint64_t files_known;        /* 1: there are entries of files, and calls are counted */
+    _Atomic uint64_t files_lost; /* times that a file was opened that found no entry */
 };
 
 #define MRL_HEADER_SIZE 4096u
@@ -525,7 +582,9 @@ _Static_assert(sizeof(struct mrl_header) <= MRL_HEADER_SIZE, "");
 #define MRL_MODULES_AT (MRL_COMMS_AT + MRL_COMMS_MAX * 64u)
 #define MRL_MEMBERS_AT (MRL_MODULES_AT + MRL_MODULES_MAX * 64u)
 #define MRL_LOST_AT (MRL_MEMBERS_AT + MRL_MEMBERS_MAX)
-#define MRL_THREADS_AT (MRL_LOST_AT + 4096u)
+#define MRL_FILES_AT (MRL_LOST_AT + 4096u)
+#define MRL_FILES_SIZE ((MRL_FILES * (uint32_t)sizeof(struct mrl_file) + 4095u) / 4096u * 4096u)
+#define MRL_THREADS_AT (MRL_FILES_AT + MRL_FILES_SIZE)
 _Static_assert(MRL_THREADS_AT % 4096u == 0, "thread blocks begin on a page");
 
 #endif

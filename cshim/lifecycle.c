@@ -148,6 +148,7 @@ bool mrl_begin(const char *directory, int rank, int ranks)
     identify(h);
     if (!mrl_threads_begin())
         return false;
+    mrl_files_begin();
     mrl_core_stack_suffices();
     mrl_core_begin();
     pthread_atfork(NULL, NULL, after_fork_in_child);
@@ -169,6 +170,7 @@ void mrl_record(struct mrl_instant before)
         return;
     t->main_thread = 1;
     mrl_cpu_others_begin();
+    mrl_traffic_begin();
     if (mrl_core_begin()) { /* with what it needs of this thread, before the first hand-over */
         mrl_drain();
         t->begin_tick = t->last_tick = t->last_end = mrl_now();
@@ -196,6 +198,7 @@ void mrl_stop_recording(uint64_t end)
     mrl.header->end_tick = end;
     mrl.header->others_cpu_ns = mrl_cpu_others();
     mrl.header->peak_memory = peak_memory();
+    mrl_traffic_end();
     mrl.header->state = MRL_FINALIZED;
 }
 

@@ -9,24 +9,15 @@
 #ifndef MRL_PATH_H
 #define MRL_PATH_H
 
+#include "caller.h"
 #include "counter.h"
 #include "python.h"
 #include "unwind.h"
 
 #include <string.h>
 
-/* Where a function that called us goes on, and what its stack and frame pointers are then. */
-struct mrl_caller {
-    uintptr_t pc, sp, fp;
-};
-
-/* For functions that are called from outside; not for what is inlined into them. */
-#define MRL_CALLER                                                                               \
-    ((struct mrl_caller){(uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)), \
-                         (uintptr_t)__builtin_dwarf_cfa(), *(const uintptr_t *)__builtin_frame_address(0)})
-
 /* What an event is, beside the numbers of MPI functions. */
-enum { MRL_EVENT_FUNCTION = 0xfffd, MRL_EVENT_REGION = 0xfffe, MRL_EVENT_METHOD = 0xffff };
+enum { MRL_EVENT_ASIDE = 0xffe0 /* and its kind */, MRL_EVENT_FUNCTION = 0xfffd, MRL_EVENT_REGION = 0xfffe, MRL_EVENT_METHOD = 0xffff };
 
 /* A frame that was there when a region began: its upper end, where its function returns to, and which it is. */
 struct mrl_anchor {
@@ -240,6 +231,9 @@ _Static_assert(MRL_DEPTH < 256, "a token has 8 bits for the depth");
 /* region.c */
 const struct mrl_path *mrl_region_path(struct mrl_thread *t, const char *name, struct mrl_caller caller);
 const struct mrl_path *mrl_function_path(struct mrl_thread *t, const void *function, struct mrl_caller caller);
+
+/* A region has passed, from what mrl_start gave to what mrl_stop did, and nothing was recorded in it. */
+void mrl_region_aside(struct mrl_thread *t, uint32_t node, uint64_t began, uint64_t ended);
 
 /* mrl_invocation_begin for somebody else than its caller (component.c). */
 uint64_t mrl_invocation_begin_in(struct marple_method *method, struct mrl_caller caller);

@@ -108,6 +108,17 @@ static void region_end(const char *name)
         mrl_close_from(t, depth - 1);
 }
 
+void mrl_region_aside(struct mrl_thread *t, uint32_t node, uint64_t began, uint64_t ended)
+{
+    uint64_t at = mrl_head(t);
+    if (t->off_inside | t->off_blocked)
+        mrl_slot(t, at++)->inside = (struct mrl_inside){.runnable = t->off_inside, .blocked = t->off_blocked, .kind = MRL_INSIDE};
+    t->mpi_sum += t->off_inside; /* which mrl_stop has taken from it: this is no call of MPI */
+    t->off_inside = t->off_blocked = 0;
+    mrl_slot(t, at++)->aside = (struct mrl_aside){.end = ended, .duration = ended - began, .path = node, .kind = MRL_ASIDE};
+    mrl_commit(t, at);
+}
+
 /*
  * MPI_Pcontrol(level). As MPI-4.0 section 15.2.4 suggests, 0 switches recording off, 1 on, and 2 would
  * flush; any other level begins a phase of that number and ends the one before, as 1 does. The time

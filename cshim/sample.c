@@ -71,7 +71,7 @@ static void count(_Atomic uint64_t *counter, uint64_t n)
 static size_t read_text(const char *path, char *text, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : read(fd, text, size - 1);
+    ssize_t n = fd < 0 ? 0 : mrl_read(fd, text, size - 1);
     if (fd >= 0)
         close(fd);
     text[n > 0 ? n : 0] = 0;
@@ -103,7 +103,7 @@ static void find_stack(struct mrl_sampling *s, uintptr_t sp)
     int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return;
-    for (ssize_t n; (n = read(fd, text + kept, sizeof text - 1 - kept)) > 0;) {
+    for (ssize_t n; (n = mrl_read(fd, text + kept, sizeof text - 1 - kept)) > 0;) {
         size_t length = kept + (size_t)n;
         char *line = text, *end;
         text[length] = 0;

@@ -60,6 +60,7 @@ struct mrl_process {
     struct mrl_header *header;
     struct mrl_thread *_Atomic threads[MRL_THREADS_MAX];
     bool in_file;
+    bool files;         /* there are entries of files */
     _Atomic bool confined; /* confine.c: no system call any more */
     int file_error;     /* why not, although there is a directory, on this rank or any: errno */
     _Atomic bool started, stopped;
@@ -75,6 +76,7 @@ struct mrl_process {
     bool apart;           /* apart.c: the run directory is not rank 0's, but this host's own */
     bool laid;            /* ... and this process has made it */
     struct mrl_settings settings;
+    _Atomic uint64_t own_reads, own_bytes; /* system calls that read, and what they have brought, while recording */
     bool quiet; /* nothing is said: the user has not asked for anything */
 };
 
@@ -105,6 +107,16 @@ uint64_t mrl_raw_ns(void);
 uint64_t mrl_ticks_per_second(struct mrl_instant a, struct mrl_instant b);
 uint64_t mrl_ns_to_ticks(uint64_t ns);
 uint64_t mrl_ticks_to_ns(uint64_t ticks);
+
+/* traffic.c */
+long mrl_read(int fd, void *to, size_t size); /* read, which is counted as Marple's own */
+void mrl_traffic_begin(void);
+void mrl_traffic_end(void);
+
+/* io.c: entries of files. What MPI_File_open has named, and what went to and from it. */
+void mrl_files_begin(void);
+uint32_t mrl_file_named(const char *name, size_t length, uint64_t ticks);
+void mrl_file_moved(uint32_t named, enum mrl_io_kind kind, int64_t bytes, uint64_t ticks);
 
 /* store.c: the mapped file and the tables in it. All indices are stable; 0 of strings is "". */
 bool mrl_store_open(const char *directory, int rank);

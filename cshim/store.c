@@ -122,7 +122,7 @@ static int furnish(int fd)
         uint64_t at, bytes;
     } needed[] = {
         {0, MRL_HEADER_SIZE},
-        {MRL_LOST_AT, MRL_THREADS_AT - MRL_LOST_AT},
+        {MRL_LOST_AT, MRL_FILES_AT - MRL_LOST_AT},
         {MRL_THREADS_AT, THREAD_BYTES},
         {MRL_THREADS_AT + MRL_THREAD_SPAN - 1, 1}, /* makes the file long enough */
     };

@@ -26,6 +26,20 @@ extern struct mrl_map mrl_comms, mrl_windows, mrl_files;
 uint32_t mrl_map_get(struct mrl_map *map, mrl_word handle);
 void mrl_map_put(struct mrl_map *map, mrl_word handle, uint32_t index);
 
+/* A file stands for its communicator, and for what is counted of it (io.c) where that is wanted. */
+static inline void mrl_file_opened(mrl_word file, uint32_t comm, const char *name, size_t length, uint64_t ticks)
+{
+    mrl_map_put(&mrl_files, *(const mrl_word *)file, comm | mrl_file_named(name, length, ticks) << 16);
+}
+static inline uint32_t mrl_on_file(mrl_word file)
+{
+    return mrl_map_get(&mrl_files, file) & 0xffff;
+}
+static inline uint32_t mrl_file(mrl_word file)
+{
+    return mrl_map_get(&mrl_files, file) >> 16;
+}
+
 /* Only for handles the library has just accepted: an unknown one is asked what it is. */
 uint32_t mrl_comm_miss(struct mrl_thread *t, mrl_word handle);
 static inline uint32_t mrl_comm(struct mrl_thread *t, mrl_word word)

@@ -106,6 +106,12 @@ func (r *Rank) Region(name string, inside func()) {
 	r.t.Exit(r.now)
 }
 
+// Aside is in a region for so long, as calls on files are recorded.
+func (r *Rank) Aside(name string, ns uint64) {
+	r.now += ns
+	r.t.Aside(r.w.Node(record.Node{Parent: r.where(), Kind: record.NodeRegion, Name: r.w.String(name)}), r.now, ns, 0, 0)
+}
+
 // Phase runs a script in a phase that the program has numbered with MPI_Pcontrol.
 func (r *Rank) Phase(level uint64, inside func()) {
 	r.t.Enter(r.w.Node(record.Node{Parent: r.where(), Kind: record.NodePhase, Key: level}), r.now)

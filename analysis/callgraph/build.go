@@ -171,7 +171,7 @@ func (b *builder) path(root ID, index uint32) *Node {
 		n.Kind, n.Site = KindFrame, b.code(raw.SiteModule, raw.Site)
 		n.Code, n.Name = b.function(raw.Name, raw.Key)
 	case record.NodeRegion:
-		n.Kind, n.Name = KindRegion, b.p.String(raw.Name)
+		n.Kind, n.Name, n.Site = KindRegion, b.p.String(raw.Name), b.code(raw.SiteModule, raw.Site)
 	case record.NodeComponent:
 		n.Kind, n.Name = KindComponent, b.p.String(raw.Name)
 		n.Component, n.Instance = b.p.String(uint32(raw.Key)), b.p.String(uint32(raw.Key>>32))

@@ -67,7 +67,7 @@ type Node struct {
 	Component  string // KindComponent
 	Instance   string // KindComponent, "" if there is only one
 	Code       Code   // KindFrame: the function's beginning
-	Site       Code   // KindFrame, KindMPI: the return address of the call; KindGap: see Samples; zero if that is not known
+	Site       Code   // KindFrame, KindMPI, and regions of calls on files: the return address of the call; KindGap: see Samples; zero if that is not known
 	Level      int64  // KindPhase
 	Unknown    bool   // KindCut: the callers could not be found; else they are beyond the depth asked for
 	Op         record.Op
@@ -247,6 +247,11 @@ func (n *Node) identity() ID {
 		if n.Site.Offset != 0 {
 			code(n.Site)
 		}
+	case KindRegion:
+		if n.Site.Offset != 0 {
+			code(n.Site)
+		}
+		h.Write([]byte(n.Name))
 	default:
 		h.Write([]byte(n.Name))
 	}

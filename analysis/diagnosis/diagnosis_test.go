@@ -8,6 +8,7 @@ import (
 	"marple/analysis/analysistest"
 	"marple/analysis/knowledge"
 	"marple/analysis/record"
+	"marple/analysis/run"
 )
 
 const ms = 1_000_000
@@ -232,4 +233,35 @@ func TestAilmentsAreNamedAndHealthIsNot(t *testing.T) {
 			require.Equal(t, a.slow, findings[0].Ranks)
 		})
 	}
+}
+
+// Whether a rank that is slow reads or writes files is not known, but what it moves is.
+func TestSlowRankThatMovesData(t *testing.T) {
+	r := analysistest.Run(4, 4, func(r *rank) {
+		analysistest.Steps(100, func() {
+			extra := uint64(0)
+			if r.Rank == 2 {
+				extra = 10 * ms
+			}
+			r.Compute(10*ms + extra)
+			r.Barrier(20, 10*ms-extra)
+		})
+	})
+	find := func(bytes uint64) *run.Finding {
+		for i := range r.PerRank {
+			r.PerRank[i].Traffic = &run.Traffic{Read: 100}
+		}
+		r.PerRank[2].Traffic = &run.Traffic{Read: bytes / 2, Written: bytes / 2}
+		found := Find(r)
+		require.Len(t, found, 1)
+		require.Equal(t, "imbalance", found[0].ID)
+		return &found[0]
+	}
+	f := find(1 << 30)
+	require.Contains(t, f.Advice, "Find out whether rank 2 reads or writes files there (marple exec --io on)")
+	require.Equal(t, "rank 2 moved 1.00 GiB by read, write and their like in the whole run (files, pipes, sockets), 100 % of what all ranks did",
+		f.Evidence[len(f.Evidence)-1].Text)
+	require.NotContains(t, find(1<<20).Advice, "files", "in 2 s of it that is nothing")
+	r.PerRank[2].Traffic = nil
+	require.NotContains(t, Find(r)[0].Advice, "files", "not known")
 }

@@ -100,17 +100,20 @@ func (e *evaluator) ofRun() map[string]any {
 		}
 		return none
 	}
-	var messages, polled uint64
+	var messages, polled, traffic uint64
 	for _, p := range r.PerRank {
 		messages += p.Sent
+		traffic += p.Traffic.Bytes()
 	}
 	for _, n := range e.nodes {
 		polled += n.Polled
 	}
+	written, lookups := r.Files.Written()
 	return map[string]any{"core": e.core, "wall": seconds(r.WallNs), "useful": e.useful, "mpi": e.mpi, "in_mpi": e.inMPI, "polled": float64(polled) / 1e9, "missed": e.missed(), "ranks": float64(len(e.ranks)),
 		"span": e.core / float64(len(e.ranks)), "hosts": float64(len(r.Hosts)), "load_balance": r.Efficiency.LoadBalance,
 		"core_availability": r.Efficiency.CoreAvailability, "as_with_cores": map[bool]float64{true: 1}[r.AsWithCores],
-		"messages": float64(messages), "waits": map[bool]float64{true: 1}[r.Waits != nil]}
+		"messages": float64(messages), "traffic": float64(traffic),
+		"file_bytes": float64(written.Bytes), "file_writes": float64(written.Calls), "small_writes": float64(written.Small), "lookups": float64(lookups), "waits": map[bool]float64{true: 1}[r.Waits != nil]}
 }
 
 // metric gives the value of a metric; argument is a component, or "".

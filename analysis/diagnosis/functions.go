@@ -89,6 +89,26 @@ func totals(pick func(run.RankBalance) float64) function {
 	}
 }
 
+// ofRanks makes a function that adds up a total of some ranks.
+func ofRanks(pick func(*run.RankBalance) uint64) function {
+	return func(e *evaluator, args []any) (any, error) {
+		total := 0.0
+		for i := range e.r.PerRank {
+			if b := &e.r.PerRank[i]; slices.Contains(args[0].(rankSet), b.Rank) {
+				total += float64(pick(b))
+			}
+		}
+		return total, nil
+	}
+}
+
+func busiestFile(e *evaluator, _ []any) (any, error) {
+	if e.r.Files == nil || len(e.r.Files.List) == 0 {
+		return "files that are not known", nil
+	}
+	return e.r.Files.List[0].Path, nil
+}
+
 func reduce(compute func(v vector) float64) function {
 	return func(_ *evaluator, args []any) (any, error) {
 		v := args[0].(vector)
@@ -180,31 +200,34 @@ func init() {
 			set, err := e.members(args[0].(role))
 			return set, err
 		},
-		"useful":      totals(useful),
-		"in_mpi":      totals(inMPI),
-		"sent":        totals(func(b run.RankBalance) float64 { return float64(b.Sent) }),
-		"received":    totals(func(b run.RankBalance) float64 { return float64(b.Received) }),
-		"sent_bytes":  totals(func(b run.RankBalance) float64 { return float64(b.SentBytes) }),
-		"passed":      passed,
-		"position":    position,
-		"depth":       depth,
-		"link":        ofGraph(link),
-		"onward":      onward,
-		"turns":       turns,
-		"in_pairs":    inPairs,
-		"cube":        ofGraph(func(g *structure.Graph) float64 { return map[bool]float64{true: 1}[g.Cube()] }),
-		"grades":      ofGraph((*structure.Graph).Grades),
-		"fewest":      ofGraph(func(g *structure.Graph) float64 { return float64(g.Fewest()) }),
-		"returned":    ofGraph((*structure.Graph).Returned),
-		"mutual":      ofGraph((*structure.Graph).Mutual),
-		"star":        ofGraph(func(g *structure.Graph) float64 { messages, _ := g.Star(); return messages }),
-		"star_points": ofGraph(func(g *structure.Graph) float64 { _, partners := g.Star(); return partners }),
-		"active":      ofGraph((*structure.Graph).Active),
-		"degree":      ofGraph((*structure.Graph).Degree),
-		"even":        ofGraph((*structure.Graph).Even),
-		"chained":     ofGraph((*structure.Graph).Chained),
-		"branches":    ofGraph((*structure.Graph).Branches),
-		"tree_levels": ofGraph(func(g *structure.Graph) float64 { return float64(g.TreeLevels()) }),
+		"useful":       totals(useful),
+		"in_mpi":       totals(inMPI),
+		"sent":         totals(func(b run.RankBalance) float64 { return float64(b.Sent) }),
+		"received":     totals(func(b run.RankBalance) float64 { return float64(b.Received) }),
+		"sent_bytes":   totals(func(b run.RankBalance) float64 { return float64(b.SentBytes) }),
+		"traffic":      ofRanks(func(b *run.RankBalance) uint64 { return b.Traffic.Bytes() }),
+		"file_bytes":   ofRanks(func(b *run.RankBalance) uint64 { return b.Files.Bytes() }),
+		"busiest_file": busiestFile,
+		"passed":       passed,
+		"position":     position,
+		"depth":        depth,
+		"link":         ofGraph(link),
+		"onward":       onward,
+		"turns":        turns,
+		"in_pairs":     inPairs,
+		"cube":         ofGraph(func(g *structure.Graph) float64 { return map[bool]float64{true: 1}[g.Cube()] }),
+		"grades":       ofGraph((*structure.Graph).Grades),
+		"fewest":       ofGraph(func(g *structure.Graph) float64 { return float64(g.Fewest()) }),
+		"returned":     ofGraph((*structure.Graph).Returned),
+		"mutual":       ofGraph((*structure.Graph).Mutual),
+		"star":         ofGraph(func(g *structure.Graph) float64 { messages, _ := g.Star(); return messages }),
+		"star_points":  ofGraph(func(g *structure.Graph) float64 { _, partners := g.Star(); return partners }),
+		"active":       ofGraph((*structure.Graph).Active),
+		"degree":       ofGraph((*structure.Graph).Degree),
+		"even":         ofGraph((*structure.Graph).Even),
+		"chained":      ofGraph((*structure.Graph).Chained),
+		"branches":     ofGraph((*structure.Graph).Branches),
+		"tree_levels":  ofGraph(func(g *structure.Graph) float64 { return float64(g.TreeLevels()) }),
 		"wait_cost": func(e *evaluator, args []any) (any, error) {
 			if e.r.Waits == nil {
 				return 0.0, nil

@@ -47,7 +47,7 @@ func (t Type) String() string {
 }
 
 // Symptoms are the factors of general knowledge, which other models may judge.
-var Symptoms = []string{"imbalance", "uneven-threads", "polling", "tiny-messages", "window-locks", "dominant-collective", "late-sender", "late-sender-wrong-order",
+var Symptoms = []string{"imbalance", "serial-io", "small-writes", "metadata-storm", "uneven-threads", "polling", "tiny-messages", "window-locks", "dominant-collective", "late-sender", "late-sender-wrong-order",
 	"late-receiver", "late-progress", "early-reduce", "late-broadcast", "early-scan", "wait-at-barrier", "wait-at-nxn", "wait-at-fence",
 	"wait-at-creation", "wait-at-finalize", "time-in-mpi"}
 
@@ -166,6 +166,9 @@ var functions = map[string]function{
 	"sent":         {args: []Kind{Role}, optional: 1, result: gives(Vector, plain), needs: []string{"profile"}, about: "messages sent point to point, per rank"},
 	"received":     {args: []Kind{Role}, optional: 1, result: gives(Vector, plain), needs: []string{"profile"}, about: "messages received point to point, per rank"},
 	"sent_bytes":   {args: []Kind{Role}, optional: 1, result: gives(Vector, bytes), needs: []string{"profile"}, about: "bytes sent point to point, per rank"},
+	"traffic":      {args: []Kind{Ranks}, result: gives(Number, bytes), needs: []string{"profile"}, about: "bytes that these ranks moved by read, write and their like: files, pipes and sockets"},
+	"file_bytes":   {args: []Kind{Ranks}, result: gives(Number, bytes), needs: []string{"profile"}, about: "bytes that these ranks read from files and wrote to them through the C library; 0 where files are not counted"},
+	"busiest_file": {args: nil, result: gives(Text, plain), needs: []string{"profile"}, about: "the file that most time was spent on"},
 	"passed":       {args: []Kind{Role, Role}, result: gives(Number, plain), needs: []string{"peers"}, about: "messages from ranks of the first role to ranks of the second"},
 	"position":     {args: []Kind{Role}, optional: 1, result: gives(Vector, plain), needs: []string{"peers"}, about: "place of each rank in the order in which messages flow, from 0"},
 	"link":         {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "messages between the two ranks that exchange most, both ways"},
@@ -286,11 +289,14 @@ func Totals() []string { return slices.Sorted(maps.Keys(totals)) }
 // the wall time without waiting for a core, and in a model that runs interleaved with others, without working for
 // those. in_mpi is mpi with such waiting: others may be waited for meanwhile; and so in polled, which is from when ranks begin
 // to test or probe until they find something, in MPI and between its calls. as_with_cores is 1 where cores were short,
-// and all times are those of a replay with a core for each rank; otherwise 0. waits is 1 where it is known who waited for whom, else 0.
+// and all times are those of a replay with a core for each rank; otherwise 0. traffic is as the function of that name has it, of all ranks. file_bytes
+// are written to files, by file_writes calls, small_writes of which carry less than 4 KiB; lookups open, close, ask for or change
+// files. waits is 1 where it is known who waited for whom, else 0.
 var totals = map[string]Dimension{
 	"core": seconds, "wall": seconds, "span": seconds, "useful": seconds, "mpi": seconds, "in_mpi": seconds, "polled": seconds, "missed": seconds, "ranks": plain, "hosts": plain,
 	"load_balance": plain, "core_availability": plain, "as_with_cores": plain, "messages": plain,
-	"waits": plain,
+	"waits": plain, "traffic": bytes,
+	"file_bytes": bytes, "file_writes": plain, "small_writes": plain, "lookups": plain,
 }
 
 // Classes of time, which select a part of a component.

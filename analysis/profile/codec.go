@@ -25,7 +25,7 @@ type coder struct {
 
 var errDamaged = errors.New("damaged profile")
 
-const formatVersion = 16
+const formatVersion = 17
 
 // Encode gives the profile as bytes for another rank.
 func Encode(p *Profile) []byte {
@@ -187,6 +187,8 @@ func (c *coder) profile(p *Profile) {
 	for _, x := range p.Lost.fields() {
 		number(c, x)
 	}
+	list(c, &p.Files, file)
+	number(c, &p.FilesLost)
 	number(c, &p.Logged)
 	for _, x := range []*uint64{&p.Sampling.Hz, &p.Sampling.Samples, &p.Sampling.Inside, &p.Sampling.Lost, &p.Sampling.Threads, &p.Sampling.Ended} {
 		number(c, x)
@@ -220,7 +222,12 @@ func total(c *coder, t *Total) {
 	number(c, &t.Cores)
 	for _, x := range []*uint64{&t.Wall, &t.Useful, &t.MPI, &t.OffCore, &t.Waited, &t.Blocked, &t.Paused, &t.Own, &t.Init,
 		&t.OtherMPI, &t.Others, &t.Memory, &t.Calls, &t.Invocations, &t.Sent, &t.SentBytes, &t.Received, &t.ReceivedBytes, &t.Longest,
-		&t.SentSizes.Least, &t.SentSizes.Most, &t.ReceivedSizes.Least, &t.ReceivedSizes.Most} {
+		&t.Traffic.Read, &t.Traffic.Written, &t.Traffic.Reads, &t.Traffic.Writes, &t.SentSizes.Least, &t.SentSizes.Most, &t.ReceivedSizes.Least, &t.ReceivedSizes.Most} {
+		number(c, x)
+	}
+	flag(c, &t.Traffic.Known)
+	flag(c, &t.Files.Known)
+	for _, x := range []*uint64{&t.Files.Ns, &t.Files.Read, &t.Files.Written, &t.Files.Reads, &t.Files.Writes, &t.Files.Lookups} {
 		number(c, x)
 	}
 }
@@ -318,6 +325,8 @@ func node(c *coder, n *callgraph.Node) {
 	switch n.Kind {
 	case callgraph.KindFrame:
 		code(c, &n.Code)
+		code(c, &n.Site)
+	case callgraph.KindRegion:
 		code(c, &n.Site)
 	case callgraph.KindCut:
 		flag(c, &n.Unknown)

@@ -63,6 +63,9 @@ type Profile struct {
 	Metadata []Metadata // by name
 	Groups   []Groups   // by name
 
+	Files     []File // by key
+	FilesLost uint64 // times that a rank opened a file for which it had no room
+
 	Sampling Sampling
 
 	Counters  []Counter // by name
@@ -93,12 +96,20 @@ type Total struct {
 	Others   uint64 // CPU time of other threads during Wall
 	Cores    uint64 // CPUs that the rank may use
 	Memory   uint64 // bytes that the process had in memory at most, with Marple's own
+	Traffic  Traffic
+	Files    FileUse
 
 	Calls                    uint64 // MPI calls of all threads
 	Invocations              uint64 // of components, that have ended
 	Sent, SentBytes          uint64 // messages, point to point
 	Received, ReceivedBytes  uint64
 	SentSizes, ReceivedSizes Sizes
+}
+
+// Traffic is what the process moved by read, write and their like during Wall: files, pipes and sockets, the MPI library's too.
+type Traffic struct {
+	record.Traffic
+	Known bool
 }
 
 // Sizes are the bytes of the smallest and the largest of several messages. Both are 0 where all are of a size, or it is not known,
@@ -214,7 +225,7 @@ func FromProcess(p *record.Process, logs Logs) *Profile {
 	}
 	clock := callgraph.ClockOf(h)
 	total := Total{Rank: h.Rank, Host: h.Host, PID: h.PID, State: uint8(h.State), Abort: h.AbortCode, Error: text(h.Error[:]), Init: clock.Ns(h.InitTicks),
-		Others: h.OthersCPUNs, Memory: h.PeakMemory, Cores: uint64(host.Cores())}
+		Others: h.OthersCPUNs, Memory: h.PeakMemory, Traffic: Traffic{h.Traffic, h.TrafficKnown != 0}, Cores: uint64(host.Cores())}
 	comms := newComms(p, clock)
 	for _, t := range p.Threads() {
 		total.Threads += uint32(t.Owners)
@@ -256,6 +267,8 @@ func FromProcess(p *record.Process, logs Logs) *Profile {
 		profile.Counters = mergeCounters(profile.Counters, []Counter{{name, 1 << (h.CounterSources[i] & 7) >> 1}})
 	}
 	profile.account(p)
+	profile.Files, total.Files = filesOf(p, clock)
+	profile.FilesLost = h.FilesLost
 	total.Balance(&profile.Graph)
 	profile.Totals = []Total{total}
 	return profile
@@ -532,6 +545,7 @@ func Merge(a, b *Profile) *Profile {
 	m.Waits = waitstate.Merge(a.Waits, b.Waits, m.Top())
 	m.mergeReported(a, b)
 	m.Sampling = a.Sampling.plus(b.Sampling)
+	m.Files, m.FilesLost = mergeFiles(a.Files, b.Files), a.FilesLost+b.FilesLost
 	m.Graph = *callgraph.Merge(&a.Graph, &b.Graph, m.Top())
 	return m
 }

@@ -666,6 +666,8 @@ func (a *Aggregator) other(r *record) {
 		a.boundary(Edge(path)|edgeEnter, r.start)
 	case kindLeaf:
 		a.leaf(r)
+	case kindAside:
+		a.aside(r)
 	case kindCounts:
 		a.counts(r)
 	case kindExit:
@@ -724,6 +726,21 @@ func (a *Aggregator) leaf(r *record) {
 	if r.what.flags()&flagPlain == 0 {
 		a.ended++
 	}
+}
+
+// aside is a region that is told at its end. The time around it is one gap, which begins with the event before and ends with the next
+// one, as if the region had not been there: ranks that have it and ranks that do not are compared by what they do besides.
+func (a *Aggregator) aside(r *record) {
+	t, path, duration := a.t, r.what.path(), r.second()
+	a.touch(a.find(EntryRegion, uint64(path), 0)).add(duration)
+	e := a.touch(a.find(EntryGap, gapKey(Edge(path)|edgeEnter, Edge(path)|edgeExit), 0))
+	e.N++
+	e.Sum += duration
+	e.Min, e.Max = min(e.Min, r.start), max(e.Max, r.start)
+	e.Runnable += t.pending[insideRunnable]
+	e.Blocked += t.pending[insideBlocked]
+	t.pending[insideRunnable], t.pending[insideBlocked] = 0, 0
+	t.lastTick, t.polling = t.lastTick+duration, 0
 }
 
 // counts adds up counters.

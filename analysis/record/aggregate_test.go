@@ -80,14 +80,28 @@ func script(t *rapid.T, w *Writer, tw *ThreadWriter, m *reference) {
 		e.Sum += ticks
 		e.Out += n
 	}
+	carried := uint64(0) // what Marple took before a region that is told at its end, which is of the gap around it
 	for range rapid.IntRange(0, 60).Draw(t, "events") {
-		own := uint64(0)
+		own := carried
+		carried = 0
 		if rapid.IntRange(0, 5).Draw(t, "before") == 0 {
-			own = rapid.Uint64Range(0, 1000).Draw(t, "own")
-			tw.Gap(0, 0, own)
+			more := rapid.Uint64Range(0, 1000).Draw(t, "own")
+			tw.Gap(0, 0, more)
+			own += more
 		}
 		start := step("gap")
-		switch what := rapid.IntRange(0, 11).Draw(t, "what"); {
+		switch what := rapid.IntRange(0, 12).Draw(t, "what"); {
+		case what == 12:
+			node := w.Node(Node{Parent: tw.Where(), Kind: NodeRegion, Name: w.String("write")})
+			d := step("duration") - start
+			tw.Aside(node, now, d, 0, 0)
+			e, sq := m.entry(EntryRegion, uint64(node), 0)
+			add(e, sq, d)
+			e, _ = m.entry(EntryGap, gapKey(Edge(node)|edgeEnter, Edge(node)|edgeExit), 0)
+			e.N++
+			e.Sum += d
+			e.Min, e.Max = min(e.Min, now), max(e.Max, now)
+			m.last, m.polling, carried = m.last+d, 0, own
 		case what > 9:
 			name := rapid.SampledFrom([]string{"compute", "reset"}).Draw(t, "method")
 			node := w.Node(Node{Parent: tw.Where(), Kind: NodeComponent, Key: uint64(w.String("Flux")), Name: w.String(name)})

@@ -112,6 +112,7 @@ const (
 	kindAtomic
 	kindCounts
 	kindSampled
+	kindAside
 )
 
 // Flags of records.
@@ -264,6 +265,36 @@ type Offset struct {
 	Known   uint64
 }
 
+// Traffic is struct mrl_traffic: bytes and system calls of read, write and their like.
+type Traffic struct{ Read, Written, Reads, Writes uint64 }
+
+// What is done with files: enum mrl_io_kind. The last four are MPI's, of one rank or collective.
+const (
+	FileRead = iota
+	FileWrite
+	FileOpen
+	FileClose
+	FileSync
+	FileMetadata
+	FileMPIRead
+	FileMPIWrite
+	FileMPIReadAll
+	FileMPIWriteAll
+	FileKinds
+)
+
+// FileSum is struct mrl_io_sum.
+type FileSum struct{ Calls, Bytes, Ticks, Small uint64 }
+
+// File is struct mrl_file: what was done with a file. The one without a key stands for all that have no entry of their own.
+type File struct {
+	Key       uint64
+	Path      uint32
+	_         uint32
+	Unaligned uint64
+	Sums      [FileKinds]FileSum
+}
+
 // How a process ended.
 const (
 	Running = iota // or vanished
@@ -324,11 +355,15 @@ type Header struct {
 	Error                                                                     [128]byte
 	CallsLeft                                                                 uint64
 	Run                                                                       uint64
+	Traffic                                                                   Traffic
+	TrafficKnown                                                              uint64
+	FilesKnown                                                                uint64
+	FilesLost                                                                 uint64
 }
 
 const (
 	magic   = "MARPLE\r\n"
-	version = 18
+	version = 19
 
 	recordSize    = 32
 	stringsMax    = 1 << 20
@@ -344,7 +379,10 @@ const (
 	modulesAt     = commsAt + commsMax*64
 	membersAt     = modulesAt + modulesMax*64
 	lostAt        = membersAt + membersMax
-	threadsAt     = lostAt + 4096
+	filesAt       = lostAt + 4096
+	filesMost     = 257
+	threadsAt     = filesAt + (filesMost*fileSize+4095)/4096*4096
+	fileSize      = 24 + FileKinds*32
 	records       = 4096
 	undoMax       = 256
 	entriesMax    = 65536

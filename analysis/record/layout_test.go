@@ -24,13 +24,14 @@ func TestLayoutMatchesC(t *testing.T) {
 		"sizeof(struct mrl_header)": int(reflect.TypeFor[Header]().Size()), "sizeof(struct mrl_node)": 32, "sizeof(struct mrl_comm)": 64,
 		"sizeof(struct mrl_module)": 64, "sizeof(struct mrl_run)": 12, "sizeof(struct mrl_instant)": 24,
 		"MRL_VERSION": version, "MRL_STRINGS_AT": stringsAt, "MRL_NODES_AT": nodesAt, "MRL_COMMS_AT": commsAt, "MRL_MODULES_AT": modulesAt,
-		"MRL_MEMBERS_AT": membersAt, "MRL_LOST_AT": lostAt, "MRL_THREADS_AT": threadsAt, "MRL_RECORDS": records, "MRL_UNDO": undoMax,
+		"MRL_MEMBERS_AT": membersAt, "MRL_LOST_AT": lostAt, "MRL_FILES_AT": filesAt, "MRL_FILES": filesMost, "sizeof(struct mrl_file)": fileSize, "MRL_IO_KINDS": FileKinds,
+		"MRL_IO_METADATA": FileMetadata, "MRL_IO_MPI_WRITE": FileMPIWrite, "MRL_IO_MPI_WRITE_ALL": FileMPIWriteAll, "MRL_THREADS_AT": threadsAt, "MRL_RECORDS": records, "MRL_UNDO": undoMax,
 		"MRL_ENTRIES": entriesMax, "MRL_RING_AT": ringAt, "MRL_UNDO_AT": undoAt, "MRL_ENTRIES_AT": entriesAt, "MRL_THREAD_SPAN": ThreadSpan,
 		"MRL_ENTRY_SIZE": entrySize, "MRL_THREADS_MAX": threadsMax, "MRL_OVERFLOW_NODE": overflowNode, "MRL_EDGE_ENTER": int(edgeEnter), "MRL_OP_COUNT": int(OpCount),
 		"MRL_OP_SENDRECV": int(OpSendrecv), "MRL_OP_BARRIER": int(OpBarrier), "MRL_OP_NEIGHBOR": int(OpNeighbor), "MRL_OP_FENCE": int(OpFence),
 		"MRL_OP_FILE_READ": int(OpFileRead), "MRL_OP_FINALIZE": int(OpFinalize), "MRL_OP_TEST": int(OpTest), "MRL_OP_RECV": int(OpRecv),
 		"MRL_BEFORE": kindBefore, "MRL_INSIDE": kindInside, "MRL_WIDE": kindWide, "MRL_CALL": kindCall, "MRL_ENTER": kindEnter, "MRL_EXIT": kindExit,
-		"MRL_RECEIVED": kindReceived, "MRL_POSTED": kindPosted, "MRL_COMPLETED": kindCompleted, "MRL_BEGIN": kindBegin, "MRL_LEAF": kindLeaf, "MRL_VALUES": kindValues, "MRL_COUNTS": kindCounts, "MRL_COUNTERS": CountersMost,
+		"MRL_RECEIVED": kindReceived, "MRL_POSTED": kindPosted, "MRL_COMPLETED": kindCompleted, "MRL_BEGIN": kindBegin, "MRL_LEAF": kindLeaf, "MRL_ASIDE": kindAside, "MRL_VALUES": kindValues, "MRL_COUNTS": kindCounts, "MRL_COUNTERS": CountersMost,
 		"MRL_COLLECTIVE": flagCollective, "MRL_FAILED": flagFailed, "MRL_STARTED": flagStarted, "MRL_COMPLETE": flagComplete, "MRL_HIT": flagHit,
 		"MRL_IS_SEND": flagIsSend, "MRL_CANCELLED": flagCancelled, "MRL_NONBLOCKING": int(Nonblocking), "MRL_PERSISTENT": int(Persistent),
 		"MRL_NODE_CUT": int(NodeCut), "MRL_NODE_FAMILIES": int(NodeFamilies), "MRL_NODE_ATOMIC": int(NodeAtomic), "MRL_NODE_METADATA": int(NodeMetadata), "MRL_ATOMIC": kindAtomic, "MRL_SAMPLED": kindSampled, "MRL_ELSEWHERE": flagElsewhere, "MRL_PLACES": placesMost,
@@ -42,6 +43,7 @@ func TestLayoutMatchesC(t *testing.T) {
 		"mrl_header": reflect.TypeFor[Header](), "mrl_thread": reflect.TypeFor[thread](), "mrl_node": reflect.TypeFor[Node](),
 		"mrl_comm": reflect.TypeFor[Comm](), "mrl_module": reflect.TypeFor[Module](), "mrl_run": reflect.TypeFor[Run](),
 		"mrl_instant": reflect.TypeFor[Instant](), "mrl_offset": reflect.TypeFor[Offset](), "mrl_record": reflect.TypeFor[record](),
+		"mrl_file": reflect.TypeFor[File](), "mrl_traffic": reflect.TypeFor[Traffic](),
 	}
 	for name, typ := range structs {
 		for i := range typ.NumField() {

@@ -137,7 +137,7 @@ func (l *Log) take(ring *[records]record, from, to uint64) {
 // common is what events that mean the same have in common: of those of regions the path, the kind and the flags alone.
 func (r *record) common() (what, who uint64, bytes uint32) {
 	switch r.what.kind() {
-	case kindLeaf: // whose flags are of its value
+	case kindLeaf, kindAside: // flags of a leaf are of its value
 		return uint64(r.what) &^ allFlags, nobody, 0
 	case kindEnter, kindExit: // of an exit the rest is its duration, which follows from the enter
 		return uint64(r.what), nobody, 0
@@ -175,6 +175,8 @@ func (l *Log) event(r *record, from uint64) bool {
 		first, end, l.wide = r.start-l.last, r.start, false
 	case kindLeaf:
 		first, second, end, events, l.wide = r.start-uint64(r.duration)-l.last, uint64(r.duration), r.start, 2, false
+	case kindAside:
+		first, second, end, events, l.wide = r.start-r.second()-l.last, r.second(), r.start, 2, false
 	case kindBefore, kindInside:
 		what, who, first, second, bytes = uint64(makeWhat(0, 0, r.what.kind(), 0)), 0, r.start, r.second(), 0
 		if r.what.kind() == kindBefore {
@@ -231,7 +233,7 @@ func (l *Log) event(r *record, from uint64) bool {
 	switch r.what.kind() {
 	case kindPosted, kindCompleted:
 		l.number = r.duration
-	case kindCall, kindEnter, kindExit, kindLeaf, kindBegin:
+	case kindCall, kindEnter, kindExit, kindLeaf, kindAside, kindBegin:
 		l.row, l.beside = 0, 0
 	}
 	l.events += events
@@ -510,6 +512,7 @@ type Logged struct {
 	Bytes           uint64
 	Number, Thread  uint32 // LogPosted, LogCompleted: of the operation, within the thread that started it
 	Op              Op     // LogPosted: of the call that prepared the operation
+	Aside           bool   // LogEnter, LogExit: of a region that the time around it does not end or begin with
 	flags           uint8
 }
 
@@ -628,7 +631,8 @@ func eachIn(block []byte, visit func(*Logged) bool) (more bool, err error) {
 		case LogReceived, LogPosted, LogCompleted:
 			number += uint32(unzigzag(first))
 			e.Number, e.Thread, e.Op, e.Bytes = number, d.bytes&0xffff, Op(d.bytes>>16), second
-		case kindLeaf:
+		case kindLeaf, kindAside:
+			e.Aside = e.Kind == kindAside
 			enter = e
 			enter.Kind, enter.Start = LogEnter, last+first
 			if !visit(&enter) {

@@ -26,6 +26,11 @@ func randomRecord(t *rapid.T, paths []uint32, now uint64) (record, []Logged) {
 		exit := e
 		exit.Kind, exit.Start = LogExit, now
 		return r, []Logged{e, exit}
+	case kindAside:
+		e.Kind, e.Start, e.Aside = LogEnter, now-r.second(), true
+		exit := e
+		exit.Kind, exit.Start = LogExit, now
+		return r, []Logged{e, exit}
 	}
 	return r, []Logged{e}
 }
@@ -42,7 +47,7 @@ func randomEvent(t *rapid.T, paths []uint32, now uint64) (record, Logged) {
 	flags := uint8(rapid.IntRange(0, 127).Draw(t, "flags"))
 	wide := rapid.Uint64().Draw(t, "number")
 	switch kind := rapid.SampledFrom([]uint8{kindCall, kindCall, kindCall, kindEnter, kindExit, kindReceived, kindPosted, kindCompleted, kindBefore,
-		kindInside, kindBegin, kindLeaf, kindLeaf, kindValues}).Draw(t, "kind"); kind {
+		kindInside, kindBegin, kindLeaf, kindLeaf, kindAside, kindValues}).Draw(t, "kind"); kind {
 	case kindCall:
 		d := rapid.Uint32().Draw(t, "duration")
 		e := Logged{Kind: LogCall, Start: now, Duration: uint64(d), Path: path, Comm: comm, Peer: peer, Tag: tag, Bytes: uint64(size), flags: flags}
@@ -65,6 +70,10 @@ func randomEvent(t *rapid.T, paths []uint32, now uint64) (record, Logged) {
 	case kindLeaf:
 		return record{now, uint32(min(now, uint64(size))), 7, peer, tag, makeWhat(path, 0, kind, flags)},
 			Logged{Kind: kindLeaf, Path: path, Peer: NoPeer}
+	case kindAside:
+		r := wordsRecord(kind, now, min(now, wide), 0)
+		r.what = makeWhat(path, 0, kind, 0)
+		return r, Logged{Kind: kindAside, Path: path, Peer: NoPeer}
 	case kindValues:
 		return wordsRecord(kind, wide, uint64(size), 9), Logged{}
 	case kindBegin:

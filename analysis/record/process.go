@@ -105,6 +105,19 @@ func (p *Process) LostCalls(op Op) Lost {
 	return Lost{word(0), word(1), word(2)}
 }
 
+// Files are what was done with files, if that was counted: the first one is of all that have no entry of their own.
+func (p *Process) Files() (list []File) {
+	if p.Header().FilesKnown == 0 {
+		return nil
+	}
+	for i, f := range unsafe.Slice((*File)(unsafe.Pointer(&p.mem[filesAt])), filesMost) {
+		if i == 0 || f.Key != 0 {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
 // Thread is one thread's aggregates and what else is known of it.
 type Thread struct {
 	Index                            int

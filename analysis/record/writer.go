@@ -270,6 +270,16 @@ func (t *ThreadWriter) Exit(at uint64) {
 	t.path, t.open = t.path[:last+1], t.open[:last]
 }
 
+// Aside records a region that ends now and in which nothing was recorded, and which the time around it does not end or begin with.
+func (t *ThreadWriter) Aside(node uint32, end, duration, runnable, blocked uint64) {
+	if runnable|blocked != 0 {
+		t.put(wordsRecord(kindInside, runnable, blocked, 0))
+	}
+	r := wordsRecord(kindAside, end, duration, 0)
+	r.what = makeWhat(node, 0, kindAside, 0)
+	t.put(r)
+}
+
 func wordsRecord(kind uint8, a, b, c uint64) record {
 	r := record{start: a, what: makeWhat(0, 0, kind, 0)}
 	*(*uint64)(unsafe.Pointer(&r.duration)) = b

@@ -65,6 +65,7 @@ func whole(r *run.Run, directory string, less int) string {
 	w.functions()
 	w.sites()
 	w.communication()
+	w.files()
 	w.reported()
 	w.counters()
 	w.line("")
@@ -332,24 +333,36 @@ func (w *writer) efficiency() {
 	w.sampled()
 }
 
-// memory says what the processes had in memory at most, if that is known of each, and no row has to go for it.
+// memory says what the processes had in memory at most, and what they moved, if that is known of each, and no row has to go for it.
 func (w *writer) memory() {
 	if w.less > 0 {
 		return
 	}
-	most, sum := run.RankBalance{}, 0.0
+	most, others, known := w.r.Memory()
+	if ranks := float64(len(w.r.PerRank)); known {
+		w.block("Memory       ", "             ", fmt.Sprintf("at most %s per rank, %s of rank %d; with Marple's own",
+			words.Size((others*(ranks-1)+float64(most.PeakMemory))/ranks), words.Size(float64(most.PeakMemory)), most.Rank))
+	}
+	w.traffic()
+}
+
+// traffic says what ranks moved by system calls, and which one most, if that is known of each.
+func (w *writer) traffic() {
+	read, written, calls, most := uint64(0), uint64(0), uint64(0), run.RankBalance{}
 	for _, b := range w.r.PerRank {
-		if b.PeakMemory == 0 {
+		if b.Traffic == nil {
 			return
 		}
-		if sum += float64(b.PeakMemory); b.PeakMemory > most.PeakMemory {
+		read, written, calls = read+b.Traffic.Read, written+b.Traffic.Written, calls+b.Traffic.Reads+b.Traffic.Writes
+		if most.Traffic == nil || b.Traffic.Bytes() > most.Traffic.Bytes() {
 			most = b
 		}
 	}
-	if ranks := len(w.r.PerRank); ranks > 0 {
-		w.block("Memory       ", "             ", fmt.Sprintf("at most %s per rank, %s of rank %d; with Marple's own",
-			words.Size(sum/float64(ranks)), words.Size(float64(most.PeakMemory)), most.Rank))
+	if calls == 0 {
+		return
 	}
+	w.block("Traffic      ", "             ", fmt.Sprintf("%s read, %s written (files, pipes, sockets) in %s; %s of it by rank %d", words.Size(float64(read)),
+		words.Size(float64(written)), words.Count(calls, "system call", "system calls"), words.Percent(part(most.Traffic.Bytes(), read+written)), most.Rank))
 }
 
 // unexplained says how much of what is lost no finding tells of.

@@ -71,6 +71,7 @@ func New(p *profile.Profile, names Namer) *Run {
 	r.fired()
 	r.Team = team(r.CallGraph)
 	r.Counters = b.counters()
+	r.Files = newFiles(p)
 	r.Sampling = b.sampling()
 	r.Functions = b.functions(r.CoreTime())
 	r.Communicators = b.communicators()
@@ -142,7 +143,7 @@ func (b *builder) balance(r *Run) {
 		r.PerRank = append(r.PerRank, RankBalance{Rank: int(t.Rank), Host: hosts[t.Host], Ended: endings[t.State],
 			Abort: int(t.Abort), Error: t.Error, Threads: int(t.Threads), Balance: one, Longest: t.Longest, InitNs: t.Init, OtherMPI: t.OtherMPI, OtherCPU: t.Others, PeakMemory: t.Memory, Cores: int(t.Cores), Calls: t.Calls,
 			Sent: t.Sent, SentBytes: t.SentBytes, Received: t.Received, ReceivedBytes: t.ReceivedBytes,
-			MessageSizes: newMessageSizes(t.SentSizes, t.ReceivedSizes)})
+			Traffic: newTraffic(t.Traffic), Files: newFileUse(t.Files), MessageSizes: newMessageSizes(t.SentSizes, t.ReceivedSizes)})
 	}
 	r.Efficiency = Efficiencies(r.PerRank)
 	for _, t := range b.p.Totals {
@@ -428,6 +429,11 @@ func (b *builder) gapName(n *callgraph.Node) string {
 	if n.Samples > 0 && n.From.Node == 0 {
 		return "places that are not known"
 	}
+	if n.From.Node == n.Parent && n.To.Node == n.Parent && n.From.Side == callgraph.SideEnter && n.To.Side == callgraph.SideExit {
+		if parent := b.p.Graph.Find(n.Parent); parent != nil && parent.Kind == callgraph.KindRegion && parent.Site.Offset != 0 {
+			return callItself
+		}
+	}
 	from, to := b.edgeName(n, n.From, "the start"), b.edgeName(n, n.To, "the end")
 	if n.Loop {
 		return "loop around " + from
@@ -633,6 +639,7 @@ func conditions(r *Run) []Note {
 		list = append(list, Note{"tests-repeated", fmt.Sprintf("for %.0f %% of the time ranks went around loops that test for messages; "+
 			"what passes between two tests counts as computing in the efficiency", 100*part), 0})
 	}
+	list = append(list, r.unevenMemory()...)
 	if own := r.Core.Own; float64(own) > 0.01*float64(r.Core.Wall) {
 		list = append(list, Note{"overhead", fmt.Sprintf("Marple itself took %.1f %% of the time", 100*float64(own)/float64(r.Core.Wall)), 0})
 	}

@@ -62,6 +62,9 @@ func (p *Paths) Steps(n *Node) []string {
 	var steps []string
 	var beyond string // where the outermost of those that are left out was called
 	nameless, depth := 0, 0
+	if n != nil && n.Name == callItself && p.parents[n] != nil {
+		n = p.parents[n]
+	}
 	for ; n != nil && p.parents[n] != nil; n = p.parents[n] {
 		switch {
 		case depth == 0, len(n.Inlined) > 0, !n.nameless(), depth == 1 && path.Base(n.Module) == p.program:

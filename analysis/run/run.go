@@ -73,6 +73,9 @@ type Run struct {
 	// Counters are what was counted in threads as a whole; in call_graph it is per path.
 	Counters []Counter `json:"counters,omitempty"`
 
+	// Files are there with marple exec --io on.
+	Files *Files `json:"files,omitempty"`
+
 	// Team is there if there were parallel regions of OpenMP that told of themselves.
 	Team *Team `json:"team,omitempty"`
 
@@ -128,18 +131,29 @@ type RankBalance struct {
 	Error   string `json:"error,omitempty"`      // failed: what the MPI library says of the error
 	Threads int    `json:"threads"`              // that called MPI or had regions
 	Balance
-	Longest       uint64 `json:"longest_interruption_ns,omitempty"` // that Marple has caused, of any thread
-	InitNs        uint64 `json:"init_ns"`
-	OtherMPI      uint64 `json:"other_threads_mpi_ns"`
-	OtherCPU      uint64 `json:"other_threads_cpu_ns,omitempty"` // CPU time of all threads but the one that called MPI_Init, during wall_ns
-	Cores         int    `json:"cores,omitempty"`                // that the rank may use
-	PeakMemory    uint64 `json:"peak_memory_bytes,omitempty"`    // that the process had in memory at most, with Marple's own, and before an exec; 0: not known
-	Calls         uint64 `json:"mpi_calls"`
-	Sent          uint64 `json:"messages_sent"`
-	SentBytes     uint64 `json:"bytes_sent"`
-	Received      uint64 `json:"messages_received"`
-	ReceivedBytes uint64 `json:"bytes_received"`
+	Longest       uint64   `json:"longest_interruption_ns,omitempty"` // that Marple has caused, of any thread
+	InitNs        uint64   `json:"init_ns"`
+	OtherMPI      uint64   `json:"other_threads_mpi_ns"`
+	OtherCPU      uint64   `json:"other_threads_cpu_ns,omitempty"` // CPU time of all threads but the one that called MPI_Init, during wall_ns
+	Cores         int      `json:"cores,omitempty"`                // that the rank may use
+	PeakMemory    uint64   `json:"peak_memory_bytes,omitempty"`    // that the process had in memory at most, with Marple's own, and before an exec; 0: not known
+	Traffic       *Traffic `json:"traffic,omitempty"`              // nil: not known
+	Files         *FileUse `json:"files,omitempty"`                // with marple exec --io on
+	Calls         uint64   `json:"mpi_calls"`
+	Sent          uint64   `json:"messages_sent"`
+	SentBytes     uint64   `json:"bytes_sent"`
+	Received      uint64   `json:"messages_received"`
+	ReceivedBytes uint64   `json:"bytes_received"`
 	MessageSizes
+}
+
+// Traffic is what a process moved by read, write and their like during wall_ns: files, pipes and sockets, the MPI library's too,
+// and those of children that it has waited for.
+type Traffic struct {
+	Read    uint64 `json:"read_bytes"`
+	Written uint64 `json:"written_bytes"`
+	Reads   uint64 `json:"reads"` // system calls
+	Writes  uint64 `json:"writes"`
 }
 
 // MessageSizes are the bytes of the smallest and the largest message, where a profile of TAU's tells and they differ.

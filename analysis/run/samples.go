@@ -64,6 +64,9 @@ func (n *Node) OwnCode() bool { return n.Samples > 0 && n.Site != "" }
 // ownCode names what was sampled: code of the function above, or of those that were inlined there.
 const ownCode = "own code"
 
+// callItself names the time in a call that is a region, as those on files are.
+const callItself = "the call itself"
+
 // sampling adds up what there is; nil if nothing was sampled.
 func (b *builder) sampling() *Sampling {
 	s := b.p.Sampling

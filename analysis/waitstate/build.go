@@ -162,9 +162,10 @@ type builder struct {
 
 	thread     uint16
 	mainThread uint16
-	last       int64 // end of the visit before
-	lastReal   int64 // the same on the clock
-	end        int64 // of the last event of any thread
+	last       int64  // end of the visit before
+	lastReal   int64  // the same on the clock
+	aside      uint64 // tick at which a region began that is told at its end
+	end        int64  // of the last event of any thread
 	edge       record.Edge
 	off        int64
 	coreless   int64
@@ -285,9 +286,20 @@ func (b *builder) moment(t int64) int64 {
 // most is how many calls and messages are kept of a part of the run; a log may be full of them just there.
 const most = 4 * MostReplayed
 
+// beside notes a region that is told at its end as if it stood at the beginning of the time around it, which goes on after it.
+func (b *builder) beside(e *record.Logged) {
+	at, edge, off := b.lastReal+b.common.Common(b.clock.At(e.Start))-b.common.Common(b.clock.At(b.aside)), b.edge, b.off
+	b.edge, b.off = record.AtEnter(e.Path), 0
+	b.visited(at, at, e.Path, record.AtExit(e.Path))
+	b.edge, b.off = edge, off
+}
+
 // add notes a visit.
 func (b *builder) add(start, duration uint64, path uint32, edge record.Edge) {
-	from, to := b.common.Common(b.clock.At(start)), b.common.Common(b.clock.At(start+duration))
+	b.visited(b.common.Common(b.clock.At(start)), b.common.Common(b.clock.At(start+duration)), path, edge)
+}
+
+func (b *builder) visited(from, to int64, path uint32, edge record.Edge) {
 	v := visit{start: from, end: to, path: path, from: b.edge, to: edge, order: b.visits, thread: b.thread}
 	before := max(from-b.lastReal, 0)
 	v.coreless = min(b.coreless+b.off-min(b.off, before), to-from) // a row of tests is one call, and what was before each is in it
@@ -373,9 +385,17 @@ func (b *builder) event(e *record.Logged) {
 		}
 	case record.LogEnter:
 		b.row = 0
+		if e.Aside {
+			b.aside = e.Start
+			return
+		}
 		b.add(e.Start, 0, e.Path, record.AtEnter(e.Path))
 	case record.LogExit:
 		b.row = 0
+		if e.Aside {
+			b.beside(e)
+			return
+		}
 		b.add(e.Start, 0, e.Path, record.AtExit(e.Path))
 	case record.LogReceived:
 		b.message(b.receives, e, Message{Done: b.call}, settled)

@@ -180,7 +180,7 @@ func replace(arguments []string, set map[string]string) error {
 			say("%s is a Go program and not linked with MPI: if no report follows, nothing was measured", arguments[0])
 		}
 		if !p.foreign {
-			environment = kokkosTools(Preload(environment, library), library)
+			environment = kokkosTools(Preload(environment, library, besides(library, set)...), library)
 		}
 	}
 	err = syscall.Exec(path, arguments, environment)
@@ -188,6 +188,19 @@ func replace(arguments []string, set map[string]string) error {
 		err = fmt.Errorf("%w; a script needs #! and its interpreter in its first line", err)
 	}
 	return fmt.Errorf("exec: %s: %w", path, err)
+}
+
+// besides are the libraries that settings ask for beside the one that measures.
+func besides(library string, set map[string]string) []string {
+	if set["io"] != "on" || set["enable"] == "off" {
+		return nil
+	}
+	beside := filepath.Join(filepath.Dir(library), "libmarple-io.so")
+	if _, err := os.Stat(beside); err != nil {
+		say("files are not counted: %v", err)
+		return nil
+	}
+	return []string{beside}
 }
 
 // say prints a line, on one rank if a launcher tells ranks apart.

@@ -13,10 +13,13 @@ import (
 	"marple/analysis/words"
 )
 
-// Preload makes the loader load the library first of all: then an MPI call meets it before it meets another
+// Preload makes the loader load the library first of all, and more of Marple's right behind it: then an MPI call meets it before it meets another
 // tool, which passes calls on to the MPI library directly.
-func Preload(environment []string, library string) []string {
+func Preload(environment []string, library string, more ...string) []string {
 	libraries := forGlibc(library)
+	for _, another := range more {
+		libraries += ":" + forGlibc(another)
+	}
 	if others := os.Getenv("LD_PRELOAD"); others != "" {
 		libraries += ":" + others
 	}

@@ -128,7 +128,7 @@ func fortranWrapper(f Function) string {
 	base := map[bool]string{true: "1", false: "0"}
 	fortran := func(code string) string {
 		code = strings.NewReplacer("$base", base[true], "mrl_sum_types(", "mrl_sum_fortran_types(",
-			"MRL_REQ_COMM, ", "MRL_REQ_COMM, MRL_REQ_FORTRAN | ", "(int64_t)newcomm", "(int64_t)f_newcomm").Replace(fill(code, f))
+			"(const char *)filename, SIZE_MAX", "(const char *)f_filename, (uint32_t)f_length_of_filename", "MRL_REQ_COMM, ", "MRL_REQ_COMM, MRL_REQ_FORTRAN | ", "(int64_t)newcomm", "(int64_t)f_newcomm").Replace(fill(code, f))
 		return code
 	}
 	before, after, write, failed := fortran(s.before), fortran(s.after), fortran(s.write), fortran(s.failed)

@@ -42,7 +42,9 @@ const (
 	takeMsg  = "\n        c.comm = held ? held->comm : 0;"
 	putMsg   = "\n        if (c.peer != MRL_PROC_NULL)\n            mrl_keep_message(mrl_handle(mrl_handle_at(message, 0)), &m, c.comm);"
 	onWindow = "\n        c.comm = mrl_map_get(&mrl_windows, mrl_handle(win));"
-	onFile   = "\n        c.comm = mrl_map_get(&mrl_files, fh);"
+	onFile   = "\n        c.comm = mrl_on_file(fh);"
+	read     = "\n        mrl_file_moved(mrl_file(fh), MRL_IO_MPI_READ$all, c.in, c.end - c.start);"
+	written  = "\n        mrl_file_moved(mrl_file(fh), MRL_IO_MPI_WRITE$all, c.out, c.end - c.start);"
 	target   = onWindow + "\n        c.peer = mrl_peer(target_rank);"
 	origin   = "mrl_bytes(t, origin_count, origin_datatype, $wide)"
 	bothWays = "\n        c.flags = MRL_COLLECTIVE; // whose record has room for bytes in and bytes out"
@@ -181,18 +183,19 @@ var shapes = map[string]shape{
 	"win_free": {op: "WINDOW", before: "uint32_t on = mrl_map_get(&mrl_windows, mrl_given(win));",
 		after: "\n        c.comm = on;"},
 
-	"file_open": {op: "FILE_OTHER", after: "\n        c.comm = mrl_comm(t, comm);\n        mrl_map_put(&mrl_files, *(const mrl_word *)fh, c.comm);"},
-	"file_close": {op: "FILE_OTHER", before: "uint32_t on = mrl_map_get(&mrl_files, mrl_given_file(fh));",
+	"file_open": {op: "FILE_OTHER", after: "\n        c.comm = mrl_comm(t, comm);" +
+		"\n        mrl_file_opened(fh, c.comm, (const char *)filename, SIZE_MAX, c.end - c.start);"},
+	"file_close": {op: "FILE_OTHER", before: "uint32_t on = mrl_on_file(mrl_given_file(fh));",
 		after: "\n        c.comm = on;"},
 	"file_other": {op: "FILE_OTHER", after: "$onfile"},
-	"file_read":  {op: "FILE_READ", before: ours, after: onFile + "\n        c.in = mrl_moved(status);"},
-	"file_write": {op: "FILE_WRITE", before: ours, after: onFile + "\n        c.out = mrl_moved(status);"},
-	"file_iread": {op: "FILE_READ", start: Immediate, after: onFile + follow("FILE", "0")},
+	"file_read":  {op: "FILE_READ", before: ours, after: onFile + "\n        c.in = mrl_moved(status);" + read},
+	"file_write": {op: "FILE_WRITE", before: ours, after: onFile + "\n        c.out = mrl_moved(status);" + written},
+	"file_iread": {op: "FILE_READ", start: Immediate, after: onFile + "\n        c.in = mrl_bytes(t, count, datatype, $wide);" + read + "\n        c.in = 0;" + follow("FILE", "0")},
 	"file_iwrite": {op: "FILE_WRITE", start: Immediate, after: onFile +
-		"\n        c.out = mrl_bytes(t, count, datatype, $wide);" + follow("OTHER", "0")},
+		"\n        c.out = mrl_bytes(t, count, datatype, $wide);" + written + follow("OTHER", "0")},
 	"file_begin":     {op: "FILE_OTHER", start: Immediate, after: onFile},
-	"file_read_end":  {op: "FILE_READ", before: ours, after: onFile + "\n        c.in = mrl_moved(status);"},
-	"file_write_end": {op: "FILE_WRITE", before: ours, after: onFile + "\n        c.out = mrl_moved(status);"},
+	"file_read_end":  {op: "FILE_READ", before: ours, after: onFile + "\n        c.in = mrl_moved(status);" + read},
+	"file_write_end": {op: "FILE_WRITE", before: ours, after: onFile + "\n        c.out = mrl_moved(status);" + written},
 
 	"comm_create": {op: "COMM", after: "\n        c.comm = mrl_comm(t, comm);\n        mrl_comm_made(t, comm, mrl_handle_at(newcomm, 0), $bygroup);"},
 	"comm_idup": {op: "COMM", start: Immediate, after: "\n        c.comm = mrl_comm(t, comm);\n        c.tag = (int32_t)mrl_comm_ordinal(c.comm);" +
@@ -321,6 +324,10 @@ func fill(text string, f Function) string {
 	if f.Has("fh") {
 		onfile = onFile
 	}
+	all := ""
+	if strings.Contains(f.Name, "_all") || strings.Contains(f.Name, "_ordered") {
+		all = "_ALL"
+	}
 	fetchOut, fetchIn := "mrl_type_size(t, datatype)", "mrl_type_size(t, datatype)"
 	if f.Has("origin_count") {
 		fetchOut, fetchIn = origin, "mrl_bytes(t, result_count, result_datatype, $wide)"
@@ -329,7 +336,7 @@ func fill(text string, f Function) string {
 		fetchOut = "mrl_handle(op) == mrl_abi.no_op ? 0 : " + fetchOut
 	}
 	r := strings.NewReplacer("$startsend", startSend, "$startcollective", startCollective, "$root", root,
-		"$rank", rank, "$onfile", onfile, "$fetchout", fetchOut, "$fetchin", fetchIn, "$bytes", byteCounts(f),
+		"$rank", rank, "$onfile", onfile, "$all", all, "$fetchout", fetchOut, "$fetchin", fetchIn, "$bytes", byteCounts(f),
 		"$bygroup", fmt.Sprint(f.Name == "MPI_Comm_create_group"))
 	// Replacements may themselves contain the last two.
 	return strings.NewReplacer("$follow", followFlags, "$wide", fmt.Sprint(f.Wide)).Replace(r.Replace(text))
