@@ -28,7 +28,7 @@ OBJECTS := $(SHIM_C:%.c=$(BUILD)/obj/%.o) $(PMPI_C:%.c=$(BUILD)/obj/%.o) $(GEN_C
 HEADERS := $(wildcard cshim/*.h cshim/adapters/*.h cshim/include/*.h pmpi/*.h) $(GEN)/settings.gen.h $(GEN)/functions.gen.h
 SHIM_FLAGS = -std=gnu11 -D_GNU_SOURCE -fPIC -fasynchronous-unwind-tables -fvisibility=hidden -ftls-model=initial-exec $(WARN) $(CFLAGS) -I$(GEN) -Icshim -Ipmpi
 
-POSIX_C := $(wildcard posix/*.c)
+POSIX_C := $(wildcard cshim/posix/*.c)
 CORES   := $(BUILD)/libmarple-core.so $(BUILD)/libmarple-ranks.so
 
 # With what is embedded: knowledge, schemas, the page.

@@ -5,7 +5,7 @@
  * May use: libc, and cshim/io.h. What it cannot see: what the C library does within itself (getline, fgets, fputc, mmap'd
  * files, popen), aio, io_uring, and system calls without the C library.
  */
-#include "../cshim/io.h"
+#include "../io.h"
 
 #include <dlfcn.h>
 #include <errno.h>
