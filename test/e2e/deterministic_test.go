@@ -45,6 +45,7 @@ var mayDiffer = []struct{ of, field, why string }{
 	{"run", "hosts", "where it ran"},
 	{"per_rank", "host", "where it ran"},
 	{"per_rank", "peak_memory_bytes", "the process's, with what the report takes"},
+	{"per_rank", "traffic", "the process's, with what the MPI library reads and writes"},
 	{"per_rank", "cores", "where it ran, and what the launcher bound it to"},
 	{"run", "mpi", "the library"},
 	{"run", "modules", "the executable's path and build id: there is one for each library"},
