@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,9 @@ import (
 	"marple/analysis/symbol"
 	"marple/analysis/waitstate"
 )
+
+// A script takes tables of megabytes for each rank and lets them go: with the usual limit, most of a test's time is clearing them.
+func init() { debug.SetGCPercent(400) }
 
 // Rank is one rank's script in the making.
 type Rank struct {
