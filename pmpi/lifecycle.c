@@ -73,7 +73,7 @@ static enum versions versions(void)
 /* One rank that takes too long, for a directory perhaps, keeps all from being measured. */
 static void fall_out(int rank)
 {
-    mrl_say_here("a rank was not ready in time; rank %d is not measured", rank);
+    mrl_say_here("not all ranks were ready in time; rank %d is not measured; MARPLE_DEADLINE gives them longer", rank);
     mrl_store_remove();
     mrl_raw_finish();
 }
