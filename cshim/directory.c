@@ -73,14 +73,14 @@ static bool has(int directory, const char *name)
 }
 
 /* False, with EEXIST: what is there is not ours, or has files in it already. */
-static bool make_directory(const char *path)
+static bool make_directory(const char *path, bool *made)
 {
-    bool made = !mkdir(path, OURS);
-    if (!made && errno != EEXIST)
+    *made = !mkdir(path, OURS);
+    if (!*made && errno != EEXIST)
         return false;
     int run = mrl_open_run(path);
-    if (run < 0 || !(made || is_empty(run))) {
-        if (!made)
+    if (run < 0 || !(*made || is_empty(run))) {
+        if (!*made)
             errno = EEXIST;
         if (run >= 0)
             closed(run, 0);
@@ -268,23 +268,24 @@ static bool holds_run(const char *path)
     return holds;
 }
 
-/* Makes the run directory, which rank 0 does for all; empty when it cannot. */
-void mrl_choose_directory(char *out, size_t size)
+/* Makes the run directory, which rank 0 does for all; empty when it cannot. Whether it was not there before. */
+bool mrl_choose_directory(char *out, size_t size)
 {
+    bool made = false;
     char pid[16], wanted[MRL_DIRECTORY + 1100];
     const char *job = mrl_job_id();
     out[0] = 0;
     if (mrl.settings.site) /* memory only: users did not ask for a directory */
-        return;
+        return false;
     snprintf(pid, sizeof pid, "%d", (int)getpid());
     size_t length = mrl_directory_name(wanted, sizeof wanted, job ? job : pid);
     /* Several runs in one job, or in one place, get a number, and so does one whose place is taken. */
     for (int i = 2; i < 1000 && length < size - 5; i++) {
         strcpy(out, wanted);
-        if (make_directory(out)) {
+        if (make_directory(out, &made)) {
             if (i > 2 && *mrl.settings.out && !holds_run(mrl.settings.out))
                 mrl_say("%s is not empty, or not yours: this run is kept in %s", mrl.settings.out, out);
-            return;
+            return made;
         }
         if (errno != EEXIST)
             break;
@@ -292,4 +293,5 @@ void mrl_choose_directory(char *out, size_t size)
     }
     mrl_say("cannot make the run directory %s: %s; the report will be printed but not kept", wanted, strerror(errno));
     out[0] = 0;
+    return false;
 }

@@ -35,6 +35,7 @@ struct mrl_settings {
 struct mrl_home {
     uint64_t run;
     char host[64]; /* of rank 0 */
+    bool made;     /* for this run, by rank 0: it was not there before */
     char path[MRL_DIRECTORY]; /* empty: there is none */
 };
 
@@ -180,7 +181,7 @@ const char *mrl_job_id(void); /* NULL: no batch system */
 const char *mrl_account(void);
 #define MRL_HASH 0xcbf29ce484222325u
 uint64_t mrl_hash(uint64_t hash, const char *text);
-void mrl_choose_directory(char *out, size_t size);
+bool mrl_choose_directory(char *out, size_t size);
 bool mrl_share_directory(const char *path, int rank);
 bool mrl_enter_directory(const char *path);
 int mrl_open_run(const char *path);

@@ -129,10 +129,16 @@ static int furnish(int fd)
     int failed = 0;
     for (size_t i = 0; i < sizeof needed / sizeof *needed && !failed; i++)
         failed = posix_fallocate(fd, (off_t)needed[i].at, (off_t)needed[i].bytes);
-    for (size_t i = 0; i < sizeof arenas / sizeof *arenas && !failed; i++)
-        failed = reserve(arenas[i], 1) ? 0 : ENOSPC;
+    for (size_t i = 0; i < sizeof arenas / sizeof *arenas && !failed; i++) {
+        uint64_t bytes = arenas[i]->limit < STEP ? arenas[i]->limit : STEP;
+        failed = posix_fallocate(fd, (off_t)arenas[i]->at, (off_t)bytes);
+        arenas[i]->ready = failed ? 0 : bytes;
+    }
     return failed;
 }
+
+/* The first thread's, mapped with the tables: from here on nothing that a run needs depends on the directory. */
+static void *first_block;
 
 static char *map_file(const char *directory, int rank)
 {
@@ -146,23 +152,25 @@ static char *map_file(const char *directory, int rank)
     int fd = mrl_raw_open(mrl.file, O_RDWR | O_CREAT | O_EXCL);
     if (fd < 0)
         return NULL;
-    char *base = NULL;
-    mrl.in_file = true;
+    char *base = MAP_FAILED;
     int failed = furnish(fd);
     if (!failed) {
         base = mapped(fd, MRL_THREADS_AT, 0);
-        failed = base == MAP_FAILED ? errno : 0;
+        first_block = base == MAP_FAILED ? MAP_FAILED : mapped(fd, MRL_THREAD_SPAN, MRL_THREADS_AT);
+        failed = first_block == MAP_FAILED ? errno : 0;
     }
     close(fd);
-    if (failed) {
-        mrl.in_file = false;
-        for (size_t i = 0; i < sizeof arenas / sizeof *arenas; i++)
-            atomic_store(&arenas[i]->full, false); /* memory has room */
-        mrl_raw_remove(mrl.file);
-        errno = failed;
-        return NULL;
+    if (!failed) {
+        mrl.in_file = true;
+        return base;
     }
-    return base;
+    if (base != MAP_FAILED)
+        munmap(base, MRL_THREADS_AT);
+    for (size_t i = 0; i < sizeof arenas / sizeof *arenas; i++)
+        arenas[i]->ready = 0;
+    mrl_raw_remove(mrl.file);
+    errno = failed;
+    return NULL;
 }
 
 /* With no directory, or none that can be written (see file_error), the store is memory only. False: not even that. */
@@ -236,7 +244,9 @@ struct mrl_thread *mrl_store_thread(uint32_t *index)
     }
     void *block = MAP_FAILED;
     uint64_t at = MRL_THREADS_AT + i * (uint64_t)MRL_THREAD_SPAN;
-    if (mrl.in_file) {
+    if (mrl.in_file && i == 0) {
+        block = first_block;
+    } else if (mrl.in_file) {
         /* Its last byte makes the file long enough. Never ftruncate: another thread may have extended it further. */
         bool room = size_allowed(at + MRL_THREAD_SPAN) && mrl_store_extend(at, THREAD_BYTES) &&
                     mrl_store_extend(at + MRL_THREAD_SPAN - 1, 1);

@@ -76,6 +76,8 @@ static void fall_out(int rank)
     mrl_say_here("not all ranks were ready in time; rank %d is not measured; MARPLE_DEADLINE gives them longer", rank);
     mrl_store_remove();
     mrl_raw_finish();
+    if (mrl.home.made) /* and if nothing is in it */
+        rmdir(mrl.home.path);
 }
 
 /* All ranks have left MPI_Init: agree on a directory and begin. */
@@ -105,7 +107,8 @@ static void begin(struct mrl_instant before, uint64_t init_ticks)
         break;
     }
     if (rank == 0) {
-        mrl_choose_directory(home->path, sizeof home->path);
+        home->made = mrl_choose_directory(home->path, sizeof home->path);
+        mrl_enter_directory(home->path);
         mrl_home_mark(home);
     }
     if (!mrl_transport_broadcast(home, sizeof *home)) {

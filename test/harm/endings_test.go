@@ -452,6 +452,47 @@ int mkdir(const char *path, unsigned mode)
 		for _, line := range r.Said() {
 			assert.Regexp(t, `not all ranks were ready in time; rank [01] is not measured; MARPLE_DEADLINE`, line)
 		}
+		assert.NoDirExists(t, filepath.Join(c.Directory, "run"), "nothing is kept in it")
+	})
+}
+
+// Once its records are mapped a rank needs the run directory no more, whoever takes that away: it is measured, and the reason why nothing
+// is kept is the true one.
+func TestDirectoryIsTakenAwayOnceRecordsAreMapped(t *testing.T) {
+	t.Parallel()
+	harness.Each(t, func(t *testing.T, mpi *harness.Library) {
+		taken := filepath.Join(t.TempDir(), "taken.so")
+		source := `#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static int mapped;
+int openat(int at, const char *name, int flags, unsigned mode)
+{
+    if (strncmp(name, "rank-", 5) == 0)
+        mapped = 1;
+    return syscall(SYS_openat, at, name, flags, mode);
+}
+int open(const char *name, int flags, unsigned mode)
+{
+    if (mapped && strstr(name, "/run")) {
+        errno = ENOENT;
+        return -1;
+    }
+    return syscall(SYS_openat, AT_FDCWD, name, flags, mode);
+}
+`
+		require.NoError(t, os.WriteFile(taken+".c", []byte(source), 0o600))
+		out, err := exec.Command("gcc", "-shared", "-fPIC", "-o", taken, taken+".c").CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		c := harness.Command{Directory: t.TempDir(), Environment: []string{"LD_PRELOAD=" + taken}}
+		r := c.Run(t, mpi.Launch(2, harness.Artifact(t, "marple"), "exec", "--out", filepath.Join(c.Directory, "run"), mpi.Compile(t, "endings"), filepath.Join(t.TempDir(), "account"), "MPI_Finalize")...)
+		assert.Zero(t, r.Code, r.Stderr)
+		assert.True(t, r.Reported(), r.Stderr)
+		assert.NotContains(t, r.Stderr, "No space left")
+		assert.NotContains(t, r.Stderr, "no memory")
 	})
 }
 
