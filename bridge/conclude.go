@@ -88,6 +88,7 @@ func conclude(merged *profile.Profile, f *C.struct_mrl_finish) {
 			pipeline.Tidy(directory)
 		}
 	}
+	r.StartedAsThis()
 	text := report.Text(r, path)
 	if f.full != 0 {
 		text = report.Full(r, path)

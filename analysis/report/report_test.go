@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"marple/analysis/analysistest"
@@ -234,4 +235,26 @@ func TestPeakMemory(t *testing.T) {
 	require.Contains(t, Full(r, ""), "\nMemory       at most 72.0 MiB per rank, 96.0 MiB of rank 2; with Marple's own\n")
 	r.PerRank[1].PeakMemory = 0
 	require.NotContains(t, Full(r, ""), "\nMemory ", "not known of every rank")
+}
+
+// A run that cannot be judged tells how it can be: by a command that a shell takes as it stands, however long it is.
+func TestHowToMeasureAgain(t *testing.T) {
+	r := analysistest.Run(4, 2, func(r *analysistest.Rank) {
+		analysistest.Steps(50, func() { r.OffCore(30 * ms); r.Barrier(19, 0); r.Compute(10 * ms); r.Barrier(20, ms/10) })
+	})
+	long := strings.Repeat("long", 20)
+	for _, c := range []struct {
+		command []string
+		line    string
+	}{
+		{nil, "mpirun -n 2 marple exec app"},
+		{[]string{"./app", "-in", "a file", long, "it's", long, long}, "mpirun -n 2 marple exec ./app -in 'a file' " + long + ` 'it'\''s' ` + long + " " + long},
+	} {
+		r.Command = c.command
+		text := Text(r, "")
+		_, told, found := strings.Cut(text, "Run it so:\n")
+		require.True(t, found, text)
+		words := strings.Fields(strings.ReplaceAll(told[:strings.Index(told, "4 ranks")], "\\\n", " "))
+		assert.Equal(t, c.line, strings.Join(words, " "), text)
+	}
 }

@@ -251,11 +251,21 @@ func (w *writer) starved() {
 		alone = ", while nothing else runs on these cores"
 	}
 	w.block("", "", fmt.Sprintf("Ranks had a core less than half of the time: nothing can be judged.%s Run it so%s:", known, alone))
-	program := w.r.Program
-	if strings.HasSuffix(program, ".py") {
-		program = "python3 " + program
+	w.command(max(1, min(cores, ranks)))
+}
+
+// command writes how the program is measured again, on so many ranks. A word that is wider than the page stays whole.
+func (w *writer) command(ranks int) {
+	const indent = "    "
+	line := fmt.Sprintf("%smpirun -n %d marple exec", indent, ranks)
+	for _, word := range w.r.CommandLine() {
+		if word = words.Shell(word); words.Width(line)+words.Width(word) > width-len(` \ `) {
+			w.WriteString(words.Clean(line) + " \\\n")
+			line = indent + "   "
+		}
+		line += " " + word
 	}
-	w.line("    mpirun -n %d marple exec %s", max(1, min(cores, ranks)), program)
+	w.WriteString(words.Clean(line) + "\n")
 }
 
 // leads tells whether the lack of cores is the first thing to say: waiting in MPI is then mostly for ranks without one.

@@ -29,6 +29,8 @@ const Schema = 1
 type Run struct {
 	Schema  int    `json:"schema"`
 	Program string `json:"program"`
+	// Command is the words that started rank 0, where it is that process which concludes the run. They are kept nowhere.
+	Command []string `json:"-"`
 	Ranks   int    `json:"ranks"` // in MPI_COMM_WORLD
 	// Measured is how many of the ranks have reported.
 	Measured    int       `json:"measured"`

@@ -244,6 +244,16 @@ func Clean(s string) string {
 	}, s)
 }
 
+// Shell writes a word of a command so that a shell takes it as it is.
+func Shell(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+
 // Sentence begins with a capital letter.
 func Sentence(s string) string {
 	r, size := utf8.DecodeRuneInString(s)

@@ -53,3 +53,9 @@ func TestSpans(t *testing.T) {
 		assert.Equal(t, expected, Spans(ranks))
 	}
 }
+
+func TestShell(t *testing.T) {
+	for word, shell := range map[string]string{"-in=a.txt": "-in=a.txt", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "*": "'*'", "$HOME": "'$HOME'"} {
+		assert.Equal(t, shell, Shell(word))
+	}
+}
