@@ -92,37 +92,11 @@ func Diagnose(r *run.Run, events Events, pieces ...Piece) (*Result, error) {
 	var judges judges
 	cored := withCores(r)
 	for _, p := range pieces {
-		about := d
-		if p.Phase != nil {
-			about = p.Phase.data(d)
-		}
-		g, err := apply(about, p.Knowledge, nil)
+		g, err := d.examine(p, cored)
 		if err != nil {
 			return nil, err
 		}
-		// Knowledge of a design may see a cause that was hidden while ranks waited without a core.
-		if cored != r && p.Phase == nil && p.Name != general {
-			about = newData(cored)
-			about.events = events
-			if seen, err := apply(about, p.Knowledge, nil); err == nil {
-				if sure, _ := seen.findings(); len(sure) > 0 {
-					g, seen.cored = seen, cored
-				}
-			}
-		}
-		g.phase = p.Phase
-		made = append(made, g)
-		if !g.decided() {
-			continue
-		}
-		for _, s := range p.Scopes {
-			if !g.has[s]["components"] { // nothing of what it is about is there
-				continue
-			}
-			for _, id := range s.Model.Judges {
-				judges = append(judges, judge{id, s.Model.Name, g})
-			}
-		}
+		made, judges = append(made, g), append(judges, g.judges(p.Scopes)...)
 	}
 	for _, g := range made {
 		out.Models = append(out.Models, g.applied(judges))
@@ -131,15 +105,7 @@ func Diagnose(r *run.Run, events Events, pieces ...Piece) (*Result, error) {
 			if judges.of(f.ID, f.Node) != "" {
 				continue
 			}
-			if g.cored != nil {
-				span := seconds(cored.WallNs)
-				f.Evidence = append(f.Evidence, run.Evidence{Metric: "span-with-cores", Value: span, Unit: "s",
-					Text: fmt.Sprintf("with a core for each rank the run would take %s at least: shares are of that", words.Duration(span))})
-			}
-			if r.AsWithCores || g.cored != nil {
-				highest := map[bool]string{true: "low", false: "medium"}[r.Efficiency.CoreAvailability < hardlyCores]
-				f.Confidence = confidences[max(0, min(slices.Index(confidences, f.Confidence), slices.Index(confidences, highest)))]
-			}
+			g.temper(&f, r)
 			if k < len(sure) {
 				out.Findings = append(out.Findings, f)
 			} else {
@@ -152,6 +118,43 @@ func Diagnose(r *run.Run, events Events, pieces ...Piece) (*Result, error) {
 	slices.SortStableFunc(out.Findings, byShare)
 	slices.SortStableFunc(out.MayBe, byShare)
 	return out, nil
+}
+
+// examine applies a piece of knowledge to a run, of which cored is what a replay with a core for each rank made.
+func (d *data) examine(p Piece, cored *run.Run) (*Diagnosis, error) {
+	about := d
+	if p.Phase != nil {
+		about = p.Phase.data(d)
+	}
+	g, err := apply(about, p.Knowledge, nil)
+	if err != nil {
+		return nil, err
+	}
+	// Knowledge of a design may see a cause that was hidden while ranks waited without a core.
+	if cored != d.r && p.Phase == nil && p.Name != general {
+		about = newData(cored)
+		about.events = d.events
+		if seen, err := apply(about, p.Knowledge, nil); err == nil {
+			if sure, _ := seen.findings(); len(sure) > 0 {
+				g, seen.cored = seen, cored
+			}
+		}
+	}
+	g.phase = p.Phase
+	return g, nil
+}
+
+// temper says of a finding what it is of, where ranks had no core for a part of the run, and makes it no surer than that allows.
+func (g *Diagnosis) temper(f *run.Finding, r *run.Run) {
+	if g.cored != nil {
+		span := seconds(g.cored.WallNs)
+		f.Evidence = append(f.Evidence, run.Evidence{Metric: "span-with-cores", Value: span, Unit: "s",
+			Text: fmt.Sprintf("with a core for each rank the run would take %s at least: shares are of that", words.Duration(span))})
+	}
+	if r.AsWithCores || g.cored != nil {
+		highest := map[bool]string{true: "low", false: "medium"}[r.Efficiency.CoreAvailability < hardlyCores]
+		f.Confidence = confidences[max(0, min(slices.Index(confidences, f.Confidence), slices.Index(confidences, highest)))]
+	}
 }
 
 // judges say which models decide about which facts of general knowledge: about those in their phase, where they are
@@ -174,6 +177,22 @@ func (list judges) of(fact, node string) string {
 		}
 	}
 	return ""
+}
+
+// judges are what the models of a diagnosis decide about, once its rules have come to an end.
+func (g *Diagnosis) judges(scopes []*knowledge.Scope) (list judges) {
+	if !g.decided() {
+		return nil
+	}
+	for _, s := range scopes {
+		if !g.has[s]["components"] { // nothing of what it is about is there
+			continue
+		}
+		for _, id := range s.Model.Judges {
+			list = append(list, judge{id, s.Model.Name, g})
+		}
+	}
+	return list
 }
 
 // decided tells whether a model's rules come to an end: they find a cause, or nothing that asks for one. Where they

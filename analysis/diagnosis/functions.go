@@ -141,65 +141,28 @@ var functionTable map[string]function
 
 func init() {
 	functionTable = map[string]function{
-		"time": of(func(e *evaluator, s selection) (any, error) { return e.time(s) }),
-		"times": of(func(e *evaluator, s selection) (any, error) {
-			v, err := e.times(s)
-			if err != nil {
-				return nil, err
-			}
-			return e.chosen(v, s.roles)
-		}),
-		"slowest":     of(slowest),
-		"own_time":    aside(ownTime),
-		"sure_time":   aside(sureTime),
-		"stalled":     total(func(n *node) float64 { return seconds(n.Blocked) }),
-		"team_work":   total(func(n *node) float64 { return seconds(n.team().Work) }),
-		"team_excess": total(func(n *node) float64 { return seconds(n.team().Imbalance) }),
-		"calls":       of(func(e *evaluator, s selection) (any, error) { return e.sum(e.countable(s), calls) }),
-		"calls_each": of(func(e *evaluator, s selection) (any, error) {
-			v, err := e.vector("calls", e.countable(s), func(_ *node, r run.RankTime) float64 { return float64(r.Calls) })
-			if err != nil {
-				return nil, err
-			}
-			return e.chosen(v, s.roles)
-		}),
-		"calls_below": func(e *evaluator, args []any) (any, error) {
-			limit := knowledge.Float(args[1])
-			e, s, err := e.selection(append([]any{args[0]}, args[2:]...))
-			if err != nil {
-				return nil, err
-			}
-			return e.sum(s, func(n *node) (below float64) {
-				for _, size := range n.Sizes {
-					if float64(size.Below) <= limit {
-						below += float64(size.Calls)
-					}
-				}
-				return below
-			})
-		},
-		"polled":   total(polled),
-		"hits":     total(func(n *node) float64 { return float64(n.Hits) }),
-		"bytes":    total(func(n *node) float64 { return float64(n.Out + n.In) }),
-		"shortest": extreme(func(s *run.Stat) uint64 { return s.Min }, func(a, b uint64) bool { return a < b }),
-		"longest":  extreme(func(s *run.Stat) uint64 { return s.Max }, func(a, b uint64) bool { return a > b }),
-		"ranks_in": of(func(e *evaluator, s selection) (any, error) { return ranksIn(e, s) }),
-		"evenly":   of(evenly),
-		"reaching": reaching,
-		"name": func(e *evaluator, args []any) (any, error) {
-			if p, ok := args[0].(place); ok && p != none {
-				return e.nodes[p].Name, nil
-			}
-			return e.write(args[0]), nil
-		},
-		"size": func(e *evaluator, args []any) (any, error) {
-			set, err := e.members(args[0].(role))
-			return float64(len(set)), err
-		},
-		"members": func(e *evaluator, args []any) (any, error) {
-			set, err := e.members(args[0].(role))
-			return set, err
-		},
+		"time":         of(func(e *evaluator, s selection) (any, error) { return e.time(s) }),
+		"times":        of(timesOf),
+		"slowest":      of(slowest),
+		"own_time":     aside(ownTime),
+		"sure_time":    aside(sureTime),
+		"stalled":      total(func(n *node) float64 { return seconds(n.Blocked) }),
+		"team_work":    total(func(n *node) float64 { return seconds(n.team().Work) }),
+		"team_excess":  total(func(n *node) float64 { return seconds(n.team().Imbalance) }),
+		"calls":        of(func(e *evaluator, s selection) (any, error) { return e.sum(e.countable(s), calls) }),
+		"calls_each":   of(callsEach),
+		"calls_below":  callsBelow,
+		"polled":       total(polled),
+		"hits":         total(func(n *node) float64 { return float64(n.Hits) }),
+		"bytes":        total(func(n *node) float64 { return float64(n.Out + n.In) }),
+		"shortest":     extreme(func(s *run.Stat) uint64 { return s.Min }, func(a, b uint64) bool { return a < b }),
+		"longest":      extreme(func(s *run.Stat) uint64 { return s.Max }, func(a, b uint64) bool { return a > b }),
+		"ranks_in":     of(func(e *evaluator, s selection) (any, error) { return ranksIn(e, s) }),
+		"evenly":       of(evenly),
+		"reaching":     reaching,
+		"name":         nameOfPlace,
+		"size":         sizeOf,
+		"members":      membersOf,
 		"useful":       totals(useful),
 		"in_mpi":       totals(inMPI),
 		"sent":         totals(func(b run.RankBalance) float64 { return float64(b.Sent) }),
@@ -228,12 +191,7 @@ func init() {
 		"chained":      ofGraph((*structure.Graph).Chained),
 		"branches":     ofGraph((*structure.Graph).Branches),
 		"tree_levels":  ofGraph(func(g *structure.Graph) float64 { return float64(g.TreeLevels()) }),
-		"wait_cost": func(e *evaluator, args []any) (any, error) {
-			if e.r.Waits == nil {
-				return 0.0, nil
-			}
-			return (&waits{e.data, e.r.Waits}).waiting(args[0].(string)), nil
-		},
+		"wait_cost":    waitCost,
 		"wait_time":    waited,
 		"wait_caused":  waitCaused,
 		"blamed":       blamed,
@@ -249,98 +207,176 @@ func init() {
 		"delay_passed": ofDelay(func(d *run.DelaySite) float64 { return seconds(d.Passed) }),
 		"delay_ranks":  ofWaits((*waits).delayRanks),
 		"delay_place":  ofDelay(func(d *run.DelaySite) string { return d.Where }),
-		"beyond": func(_ *evaluator, args []any) (any, error) {
-			limit, total := knowledge.Float(args[0]), 0.0
-			for _, a := range args[1:] {
-				if x := knowledge.Float(a); x >= limit {
-					total += x
-				}
-			}
-			return total, nil
-		},
-		"seen": of(func(e *evaluator, s selection) (any, error) {
-			found := 0.0
-			err := e.each(s, func(*node, func(int) bool) { found = 1 })
-			return found, err
-		}),
-		"ramp": func(_ *evaluator, args []any) (any, error) {
-			x, low, high := knowledge.Float(args[0]), knowledge.Float(args[1]), knowledge.Float(args[2])
-			return min(1, max(0, (x-low)/(high-low))), nil
-		},
-		"front_time": func(_ *evaluator, args []any) (any, error) {
-			work, messages, depth, block := knowledge.Float(args[0]), knowledge.Float(args[1]), knowledge.Float(args[2]), knowledge.Float(args[3])
-			return (work/block + depth - 1) * (block + messages), nil
-		},
-		"best_block": func(_ *evaluator, args []any) (any, error) {
-			work, messages, depth := knowledge.Float(args[0]), knowledge.Float(args[1]), knowledge.Float(args[2])
-			return min(work, math.Sqrt(work*messages/max(depth-1, 0))), nil
-		},
-		"instances":  ofEvent(func(x *Occurrences) any { return float64(x.Count) }),
-		"duration":   ofEvent(func(x *Occurrences) any { return seconds(x.Duration) }),
-		"fitting":    ofEvent(func(x *Occurrences) any { return float64(x.Fitted) / float64(x.Fitted+x.Stray) }),
-		"head":       ofEvent(func(x *Occurrences) any { return vector(x.Head) }),
-		"tail":       ofEvent(func(x *Occurrences) any { return vector(x.Tail) }),
-		"delayed":    whileDelayed,
-		"attributed": attributed,
-		"sum":        reduce(sum),
-		"mean":       reduce(mean),
-		"others": reduce(func(v vector) float64 {
-			return (sum(v) - slices.Max(v)) / float64(len(v)-1)
-		}),
-		"deviation": reduce(func(v vector) float64 {
-			m, sq := mean(v), 0.0
-			for _, x := range v {
-				sq += (x - m) * (x - m)
-			}
-			return math.Sqrt(sq / float64(len(v)))
-		}),
-		"max": reduceAny(slices.Max[[]float64]),
-		"min": reduceAny(slices.Min[[]float64]),
-		"above": func(e *evaluator, args []any) (any, error) {
-			v, limit := args[0].(vector), knowledge.Float(args[1])
-			if len(v) != len(e.ranks) {
-				return nil, errors.New("above takes a value for every rank")
-			}
-			set := rankSet{}
-			for i, x := range v {
-				if x >= limit {
-					set = append(set, e.ranks[i])
-				}
-			}
-			return set, nil
-		},
-		"ratio": func(_ *evaluator, args []any) (any, error) {
-			x, y := args[0].(vector), args[1].(vector)
-			if len(x) != len(y) {
-				return nil, errors.New("ratio takes values of the same ranks")
-			}
-			out := vector{}
-			for i := range x {
-				if y[i] != 0 {
-					out = append(out, x[i]/y[i])
-				}
-			}
-			return out, nil
-		},
-		"correlation": func(_ *evaluator, args []any) (any, error) { return correlation(args[0].(vector), args[1].(vector)) },
-		"lost":        func(e *evaluator, args []any) (any, error) { return e.lost(args[0].(string)) },
-		"holds": func(e *evaluator, args []any) (any, error) {
-			return map[bool]float64{true: 1}[e.holdsFact(args[0].(string))], nil
-		},
-		"plural": func(_ *evaluator, args []any) (any, error) {
-			n := 0.0
-			switch x := args[0].(type) {
-			case rankSet:
-				n = float64(len(x))
-			default:
-				n = knowledge.Float(x)
-			}
-			if n == 1 {
-				return args[1], nil
-			}
-			return args[2], nil
-		},
+		"beyond":       beyond,
+		"seen":         of(seen),
+		"ramp":         ramp,
+		"front_time":   frontTime,
+		"best_block":   bestBlock,
+		"instances":    ofEvent(func(x *Occurrences) any { return float64(x.Count) }),
+		"duration":     ofEvent(func(x *Occurrences) any { return seconds(x.Duration) }),
+		"fitting":      ofEvent(func(x *Occurrences) any { return float64(x.Fitted) / float64(x.Fitted+x.Stray) }),
+		"head":         ofEvent(func(x *Occurrences) any { return vector(x.Head) }),
+		"tail":         ofEvent(func(x *Occurrences) any { return vector(x.Tail) }),
+		"delayed":      whileDelayed,
+		"attributed":   attributed,
+		"sum":          reduce(sum),
+		"mean":         reduce(mean),
+		"others":       reduce(others),
+		"deviation":    reduce(deviation),
+		"max":          reduceAny(slices.Max[[]float64]),
+		"min":          reduceAny(slices.Min[[]float64]),
+		"above":        above,
+		"ratio":        ratio,
+		"correlation":  func(_ *evaluator, args []any) (any, error) { return correlation(args[0].(vector), args[1].(vector)) },
+		"lost":         func(e *evaluator, args []any) (any, error) { return e.lost(args[0].(string)) },
+		"holds":        holds,
+		"plural":       plural,
 	}
+}
+
+func timesOf(e *evaluator, s selection) (any, error) {
+	v, err := e.times(s)
+	if err != nil {
+		return nil, err
+	}
+	return e.chosen(v, s.roles)
+}
+
+func callsEach(e *evaluator, s selection) (any, error) {
+	v, err := e.vector("calls", e.countable(s), func(_ *node, r run.RankTime) float64 { return float64(r.Calls) })
+	if err != nil {
+		return nil, err
+	}
+	return e.chosen(v, s.roles)
+}
+
+func callsBelow(e *evaluator, args []any) (any, error) {
+	limit := knowledge.Float(args[1])
+	e, s, err := e.selection(append([]any{args[0]}, args[2:]...))
+	if err != nil {
+		return nil, err
+	}
+	return e.sum(s, func(n *node) (below float64) {
+		for _, size := range n.Sizes {
+			if float64(size.Below) <= limit {
+				below += float64(size.Calls)
+			}
+		}
+		return below
+	})
+}
+
+func nameOfPlace(e *evaluator, args []any) (any, error) {
+	if p, ok := args[0].(place); ok && p != none {
+		return e.nodes[p].Name, nil
+	}
+	return e.write(args[0]), nil
+}
+
+func sizeOf(e *evaluator, args []any) (any, error) {
+	set, err := e.members(args[0].(role))
+	return float64(len(set)), err
+}
+
+func membersOf(e *evaluator, args []any) (any, error) {
+	set, err := e.members(args[0].(role))
+	return set, err
+}
+
+func waitCost(e *evaluator, args []any) (any, error) {
+	if e.r.Waits == nil {
+		return 0.0, nil
+	}
+	return (&waits{e.data, e.r.Waits}).waiting(args[0].(string)), nil
+}
+
+func beyond(_ *evaluator, args []any) (any, error) {
+	limit, total := knowledge.Float(args[0]), 0.0
+	for _, a := range args[1:] {
+		if x := knowledge.Float(a); x >= limit {
+			total += x
+		}
+	}
+	return total, nil
+}
+
+func seen(e *evaluator, s selection) (any, error) {
+	found := 0.0
+	err := e.each(s, func(*node, func(int) bool) { found = 1 })
+	return found, err
+}
+
+func ramp(_ *evaluator, args []any) (any, error) {
+	x, low, high := knowledge.Float(args[0]), knowledge.Float(args[1]), knowledge.Float(args[2])
+	return min(1, max(0, (x-low)/(high-low))), nil
+}
+
+func frontTime(_ *evaluator, args []any) (any, error) {
+	work, messages, depth, block := knowledge.Float(args[0]), knowledge.Float(args[1]), knowledge.Float(args[2]), knowledge.Float(args[3])
+	return (work/block + depth - 1) * (block + messages), nil
+}
+
+func bestBlock(_ *evaluator, args []any) (any, error) {
+	work, messages, depth := knowledge.Float(args[0]), knowledge.Float(args[1]), knowledge.Float(args[2])
+	return min(work, math.Sqrt(work*messages/max(depth-1, 0))), nil
+}
+
+func others(v vector) float64 {
+	return (sum(v) - slices.Max(v)) / float64(len(v)-1)
+}
+
+func deviation(v vector) float64 {
+	m, sq := mean(v), 0.0
+	for _, x := range v {
+		sq += (x - m) * (x - m)
+	}
+	return math.Sqrt(sq / float64(len(v)))
+}
+
+func above(e *evaluator, args []any) (any, error) {
+	v, limit := args[0].(vector), knowledge.Float(args[1])
+	if len(v) != len(e.ranks) {
+		return nil, errors.New("above takes a value for every rank")
+	}
+	set := rankSet{}
+	for i, x := range v {
+		if x >= limit {
+			set = append(set, e.ranks[i])
+		}
+	}
+	return set, nil
+}
+
+func ratio(_ *evaluator, args []any) (any, error) {
+	x, y := args[0].(vector), args[1].(vector)
+	if len(x) != len(y) {
+		return nil, errors.New("ratio takes values of the same ranks")
+	}
+	out := vector{}
+	for i := range x {
+		if y[i] != 0 {
+			out = append(out, x[i]/y[i])
+		}
+	}
+	return out, nil
+}
+
+func holds(e *evaluator, args []any) (any, error) {
+	return map[bool]float64{true: 1}[e.holdsFact(args[0].(string))], nil
+}
+
+func plural(_ *evaluator, args []any) (any, error) {
+	n := 0.0
+	switch x := args[0].(type) {
+	case rankSet:
+		n = float64(len(x))
+	default:
+		n = knowledge.Float(x)
+	}
+	if n == 1 {
+		return args[1], nil
+	}
+	return args[2], nil
 }
 
 // selection reads a component or place, and filters; and says in which scope it is.

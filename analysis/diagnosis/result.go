@@ -377,47 +377,7 @@ func (g *Diagnosis) finding(f int) run.Finding {
 			out.Ranks, _ = set.(rankSet)
 		}
 	}
-	told := map[string]bool{}
-	var chain func(f int)
-	seen := map[int]bool{}
-	chain = func(f int) { // what it follows from comes first
-		if seen[f] {
-			return
-		}
-		seen[f] = true
-		for i := range g.rules {
-			r := &g.rules[i]
-			if r.Then != f || g.truthOf(r) != inference.True {
-				continue
-			}
-			for _, p := range r.Premises {
-				if !p.Not {
-					chain(p.Fact)
-				}
-			}
-			for _, i := range r.evidence {
-				if t := g.evidence[i].test; t != nil && t.Left != nil {
-					g.tell(&out, g.evaluators[r.Scope], t.Left, g.evidence[i].bound, g.seen[i].right, told)
-				}
-			}
-			break
-		}
-	}
-	chain(f)
-	for _, t := range x.Tell {
-		if t.If != nil && !g.holds(f, *t.If) {
-			continue
-		}
-		if m := x.Scope.Model.Metric(t.Metric); !told[t.Metric] {
-			argument := ""
-			if m.Parameter != "" {
-				argument = x.Name.Argument
-			}
-			if v, err := e.metric(t.Metric, argument); err == nil {
-				out.Evidence = append(out.Evidence, e.told(m, argument, knowledge.Float(v), 0))
-			}
-		}
-	}
+	g.support(f, &out)
 	if calls := g.callsOf(f); calls != "" {
 		out.Evidence = append(out.Evidence, run.Evidence{Metric: "heaviest-call", Text: calls})
 	}
@@ -432,6 +392,45 @@ func (g *Diagnosis) finding(f int) run.Finding {
 		}
 	}
 	return out
+}
+
+// support gives a finding its evidence: that of the rules which it follows from, what they follow from first, and what else its factor tells.
+func (g *Diagnosis) support(f int, out *run.Finding) {
+	told, seen := map[string]bool{}, map[int]bool{}
+	var chain func(f int)
+	chain = func(f int) {
+		i := slices.IndexFunc(g.rules, func(r rule) bool { return r.Then == f && g.truthOf(&r) == inference.True })
+		if seen[f] || i < 0 {
+			return
+		}
+		seen[f] = true
+		r := &g.rules[i]
+		for _, p := range r.Premises {
+			if !p.Not {
+				chain(p.Fact)
+			}
+		}
+		for _, i := range r.evidence {
+			if t := g.evidence[i].test; t != nil && t.Left != nil {
+				g.tell(out, g.evaluators[r.Scope], t.Left, g.evidence[i].bound, g.seen[i].right, told)
+			}
+		}
+	}
+	chain(f)
+	x := &g.ground.Facts[f]
+	e := g.evaluators[x.Scope]
+	for _, t := range x.Tell {
+		if told[t.Metric] || t.If != nil && !g.holds(f, *t.If) {
+			continue
+		}
+		m, argument := x.Scope.Model.Metric(t.Metric), ""
+		if m.Parameter != "" {
+			argument = x.Name.Argument
+		}
+		if v, err := e.metric(t.Metric, argument); err == nil {
+			out.Evidence = append(out.Evidence, e.told(m, argument, knowledge.Float(v), 0))
+		}
+	}
 }
 
 // gain is what a factor's own formula says that its advice saves, of what it costs; nil where it has none, or what it needs was not measured.
