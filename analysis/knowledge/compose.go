@@ -493,50 +493,57 @@ func (m *Model) mentions(r *Rule, member string) map[string]bool {
 // that only follow from others of them; if there are none, those about the component that it is part of.
 func (m *Model) FactsAbout(component string) []FactName {
 	for name := component; name != ""; name = m.Component(name).Within {
-		all := map[string][]string{} // premises by fact
+		premises := map[string][]string{} // by fact
 		var about []FactName
-		for _, r := range m.Rules {
-			members := []string{""}
-			if r.Variable != "" {
-				members = m.Range(r.Each)
-			}
-			for _, member := range members {
-				stand := func(f FactName) FactName {
-					if f.Argument == r.Variable && r.Variable != "" {
-						f.Argument = member
-					}
-					return FactName{Scope: f.Scope, Name: f.Name, Argument: f.Argument}
-				}
-				then := stand(r.Then)
-				for _, t := range r.If {
-					if t.Fact != nil && !t.Not {
-						all[then.String()] = append(all[then.String()], stand(*t.Fact).String())
-					}
-				}
-				if f := m.Fact(then.Name); f.Cost != nil && !f.Factor && (slices.Contains(f.Of, name) || m.mentions(r, member)[name]) {
-					add(&about, then)
+		m.instances(func(r *Rule, member string, stand func(FactName) FactName) {
+			then := stand(r.Then)
+			for _, t := range r.If {
+				if t.Fact != nil && !t.Not {
+					premises[then.String()] = append(premises[then.String()], stand(*t.Fact).String())
 				}
 			}
-		}
-		var above func(f string, seen map[string]bool) bool // whether an observation about it comes before
-		above = func(f string, seen map[string]bool) bool {
-			for _, p := range all[f] {
-				if seen[p] {
-					continue
-				}
-				seen[p] = true
-				if slices.ContainsFunc(about, func(a FactName) bool { return a.String() == p }) || above(p, seen) {
-					return true
-				}
+			if f := m.Fact(then.Name); f.Cost != nil && !f.Factor && (slices.Contains(f.Of, name) || m.mentions(r, member)[name]) {
+				add(&about, then)
 			}
-			return false
-		}
-		first := slices.DeleteFunc(slices.Clone(about), func(f FactName) bool { return above(f.String(), map[string]bool{f.String(): true}) })
+		})
+		first := slices.DeleteFunc(slices.Clone(about), func(f FactName) bool { return follows(f.String(), about, premises, map[string]bool{f.String(): true}) })
 		if len(first) > 0 {
 			return first
 		}
 	}
 	return nil
+}
+
+// instances gives each rule once for everything that its variable stands for, and what facts are called there.
+func (m *Model) instances(do func(r *Rule, member string, stand func(FactName) FactName)) {
+	for _, r := range m.Rules {
+		members := []string{""}
+		if r.Variable != "" {
+			members = m.Range(r.Each)
+		}
+		for _, member := range members {
+			do(r, member, func(f FactName) FactName {
+				if f.Argument == r.Variable && r.Variable != "" {
+					f.Argument = member
+				}
+				return FactName{Scope: f.Scope, Name: f.Name, Argument: f.Argument}
+			})
+		}
+	}
+}
+
+// follows tells whether a fact follows, through others or by itself, from one of these.
+func follows(fact string, from []FactName, premises map[string][]string, seen map[string]bool) bool {
+	for _, p := range premises[fact] {
+		if seen[p] {
+			continue
+		}
+		seen[p] = true
+		if slices.ContainsFunc(from, func(f FactName) bool { return f.String() == p }) || follows(p, from, premises, seen) {
+			return true
+		}
+	}
+	return false
 }
 
 // own reads what the composition itself knows, and adds the delegated and composite delays.
@@ -579,63 +586,92 @@ const sharedPart = "delegated_part"
 // delays adds observations about waits that other models cause.
 func (c *composer) delays(own *Scope) {
 	for _, w := range c.k.Waits {
-		byModel := map[*Scope][]string{}
-		var causing []*Scope
+		d := deputed{composer: c, wait: w, byModel: map[*Scope][]string{}}
 		for _, cause := range w.Causes {
-			if byModel[cause.Scope] == nil {
-				causing = append(causing, cause.Scope)
+			if d.byModel[cause.Scope] == nil {
+				d.causing = append(d.causing, cause.Scope)
 			}
-			byModel[cause.Scope] = append(byModel[cause.Scope], cause.String())
+			d.byModel[cause.Scope] = append(d.byModel[cause.Scope], cause.String())
 		}
-		foreign := slices.ContainsFunc(causing, func(s *Scope) bool { return s != w.At.Scope })
-		if !foreign {
+		if !slices.ContainsFunc(d.causing, func(s *Scope) bool { return s != w.At.Scope }) {
 			continue
 		}
-		if c.m.Threshold(sharedPart) == nil {
-			c.m.Thresholds = append(c.m.Thresholds, &Threshold{Name: sharedPart, Value: 0.2, Unit: units[0],
-				About: "what a model causes of a wait in another's component, or of one that several cause, to be told"})
+		d.about = w.At.Scope.Model.FactsAbout(w.At.Name)
+		d.measure()
+		for _, s := range d.causing {
+			if s != w.At.Scope {
+				d.delegated(s)
+			}
 		}
-		at := strings.ReplaceAll(w.At.String(), ".", "_")
-		metric := func(s *Scope) string { return s.Name + "_causes_in_" + at }
-		for _, s := range causing {
-			c.generate("metric", metric(s), fmt.Sprintf(`
+		if len(d.causing) > 1 {
+			d.composite(own)
+		}
+	}
+}
+
+// deputed is a wait in one model's component that other models cause.
+type deputed struct {
+	*composer
+	wait    *Wait
+	causing []*Scope
+	byModel map[*Scope][]string // delays
+	about   []FactName          // observations of the model that waits
+}
+
+func (d deputed) metric(s *Scope) string {
+	return s.Name + "_causes_in_" + strings.ReplaceAll(d.wait.At.String(), ".", "_")
+}
+
+func (d deputed) dashed() string {
+	return strings.NewReplacer("_", "-", ".", "-").Replace(d.wait.At.String())
+}
+
+// large is the condition that a model's part is worth telling.
+func (d deputed) large(s *Scope) string { return fmt.Sprintf("%s >= %s", d.metric(s), sharedPart) }
+
+// measure adds what each model causes of the wait.
+func (d deputed) measure() {
+	if d.m.Threshold(sharedPart) == nil {
+		d.m.Thresholds = append(d.m.Thresholds, &Threshold{Name: sharedPart, Value: 0.2, Unit: units[0],
+			About: "what a model causes of a wait in another's component, or of one that several cause, to be told"})
+	}
+	for _, s := range d.causing {
+		d.generate("metric", d.metric(s), fmt.Sprintf(`
 value: "attributed(%s, %s) / time(%[1]s)"
 unit: share
 says: "{value} of the time in %[1]s is waiting for %[2]s of other ranks"
-`, w.At, strings.Join(byModel[s], ", ")), func(n ast.Node) { c.metric(metric(s), Position{}, n) })
+`, d.wait.At, strings.Join(d.byModel[s], ", ")), func(n ast.Node) { d.composer.metric(d.metric(s), Position{}, n) })
+	}
+}
+
+// delegated adds that a part of the wait is another model's delay.
+func (d deputed) delegated(s *Scope) {
+	at, delays := d.wait.At, strings.Join(d.byModel[s], ", ")
+	name := "delegated-" + strings.ReplaceAll(s.Name, "_", "-") + "-in-" + d.dashed()
+	d.observation(name, fmt.Sprintf("Part of the waiting in %s is %s's delay: it is caused by %s", at, s.Name, delays), fmt.Sprintf("attributed(%s, %s)", at, delays))
+	d.conclude(name, at.Scope, d.about, d.large(s))
+	for _, deputy := range d.about {
+		for _, delegator := range s.delegators(d.byModel[s]) {
+			d.link(at.Scope.ref(deputy), s.ref(delegator), "delegated")
 		}
-		about := w.At.Scope.Model.FactsAbout(w.At.Name)
-		dashed := strings.NewReplacer("_", "-", ".", "-").Replace(w.At.String())
-		for _, s := range causing {
-			if s == w.At.Scope {
-				continue
-			}
-			name := "delegated-" + strings.ReplaceAll(s.Name, "_", "-") + "-in-" + dashed
-			title := fmt.Sprintf("Part of the waiting in %s is %s's delay: it is caused by %s", w.At, s.Name, strings.Join(byModel[s], ", "))
-			c.observation(name, title, fmt.Sprintf("attributed(%s, %s)", w.At, strings.Join(byModel[s], ", ")))
-			c.conclude(name, w.At.Scope, about, fmt.Sprintf("%s >= %s", metric(s), sharedPart))
-			for _, deputy := range about {
-				for _, delegator := range s.delegators(byModel[s]) {
-					c.link(w.At.Scope.ref(deputy), s.ref(delegator), "delegated")
-				}
-			}
+	}
+}
+
+// composite adds that several models cause the wait together: any two of them.
+func (d deputed) composite(own *Scope) {
+	name := "composite-" + d.dashed()
+	var models []string
+	for _, s := range d.causing {
+		models = append(models, s.Name)
+	}
+	title := fmt.Sprintf("The waiting in %s is caused by %s together", d.wait.At, strings.Join(models, " and "))
+	d.observation(name, title, fmt.Sprintf("attributed(%s, %s)", d.wait.At, strings.Join(refs(d.wait.Causes), ", ")))
+	for i, s := range d.causing {
+		for _, other := range d.causing[i+1:] {
+			d.conclude(name, d.wait.At.Scope, d.about, d.large(s), d.large(other))
 		}
-		if len(causing) > 1 {
-			name := "composite-" + dashed
-			var models []string
-			for _, s := range causing {
-				models = append(models, s.Name)
-			}
-			title := fmt.Sprintf("The waiting in %s is caused by %s together", w.At, strings.Join(models, " and "))
-			c.observation(name, title, fmt.Sprintf("attributed(%s, %s)", w.At, strings.Join(refs(w.Causes), ", ")))
-			for i, s := range causing { // any two of them
-				for _, other := range causing[i+1:] {
-					c.conclude(name, w.At.Scope, about, fmt.Sprintf("%s >= %s", metric(s), sharedPart), fmt.Sprintf("%s >= %s", metric(other), sharedPart))
-				}
-				for _, f := range s.delegators(byModel[s]) {
-					c.link(s.ref(f), Ref{own, FactName{Name: name}}, "composite")
-				}
-			}
+		for _, f := range s.delegators(d.byModel[s]) {
+			d.link(s.ref(f), Ref{own, FactName{Name: name}}, "composite")
 		}
 	}
 }

@@ -89,7 +89,6 @@ func (p *problem) suspects() []int {
 	}
 	scale := relative(p.around(), 1)
 	s := newSearch(p, func(shape) bool { return true })
-	weight, y := make([]float64, n), make([]float64, n)
 	size := 0.0 // of the response, in units of scale
 	for i, m := range p.mean {
 		size = max(size, math.Abs(m)/scale[i])
@@ -97,43 +96,8 @@ func (p *problem) suspects() []int {
 	var best []int
 	least := math.Inf(1)
 	try := func(columns ...[]float64) {
-		for i := range weight {
-			weight[i] = 1 / scale[i]
-		}
-		var r []float64
-		spread := 0.0
-		for step := range 30 {
-			for i := range y {
-				y[i] = weight[i] * p.mean[i]
-			}
-			s.stack.reset(y)
-			for _, c := range columns {
-				if !s.stack.push(weight, c) {
-					return
-				}
-			}
-			r = make([]float64, n) // in units of scale
-			sizes := make([]float64, n)
-			for i, v := range s.stack.residuals() {
-				r[i] = v / (weight[i] * scale[i])
-				sizes[i] = math.Abs(r[i])
-			}
-			slices.Sort(sizes)
-			// As many residuals are zero as there are coefficients.
-			spread = 1.4826*median(sizes[len(columns):]) + 1e-12*size
-			for i := range weight {
-				u := r[i] / (4.7 * spread)
-				switch {
-				case step < 15:
-					weight[i] = 1 / (scale[i] * math.Sqrt(max(math.Abs(r[i]), 1e-3*spread)))
-				case math.Abs(u) < 1:
-					weight[i] = (1 - u*u) / scale[i]
-				default:
-					weight[i] = 1e-9 / scale[i]
-				}
-			}
-		}
-		if spread >= least {
+		r, spread := p.robust(s, scale, size, columns)
+		if r == nil || spread >= least {
 			return
 		}
 		least, best = spread, best[:0]
@@ -156,6 +120,48 @@ func (p *problem) suspects() []int {
 		return nil
 	}
 	return best
+}
+
+// robust fits a sum of columns to the points' means so that a minority cannot pull it; it gives the residuals, and their spread,
+// both in units of scale; none where the columns depend on each other.
+func (p *problem) robust(s *search, scale []float64, size float64, columns [][]float64) (r []float64, spread float64) {
+	n := p.points()
+	weight, y := make([]float64, n), make([]float64, n)
+	r = make([]float64, n)
+	sizes := make([]float64, n)
+	for i := range weight {
+		weight[i] = 1 / scale[i]
+	}
+	for step := range 30 {
+		for i := range y {
+			y[i] = weight[i] * p.mean[i]
+		}
+		s.stack.reset(y)
+		for _, c := range columns {
+			if !s.stack.push(weight, c) {
+				return nil, 0
+			}
+		}
+		for i, v := range s.stack.residuals() {
+			r[i] = v / (weight[i] * scale[i])
+			sizes[i] = math.Abs(r[i])
+		}
+		slices.Sort(sizes)
+		// As many residuals are zero as there are coefficients.
+		spread = 1.4826*median(sizes[len(columns):]) + 1e-12*size
+		for i := range weight {
+			u := r[i] / (4.7 * spread)
+			switch {
+			case step < 15:
+				weight[i] = 1 / (scale[i] * math.Sqrt(max(math.Abs(r[i]), 1e-3*spread)))
+			case math.Abs(u) < 1:
+				weight[i] = (1 - u*u) / scale[i]
+			default:
+				weight[i] = 1e-9 / scale[i]
+			}
+		}
+	}
+	return r, spread
 }
 
 // around is the median of each point's mean and its four neighbours' in the order of the points.

@@ -31,7 +31,7 @@ type Run struct {
 	Program string `json:"program"`
 	// Command is the words that started rank 0, where it is that process which concludes the run. They are kept nowhere.
 	Command []string `json:"-"`
-	Ranks   int    `json:"ranks"` // in MPI_COMM_WORLD
+	Ranks   int      `json:"ranks"` // in MPI_COMM_WORLD
 	// Measured is how many of the ranks have reported.
 	Measured    int       `json:"measured"`
 	Started     time.Time `json:"started"`

@@ -295,27 +295,16 @@ func (s *solving) try(ctx context.Context, t *assemble.Trial, number int, ranks 
 		*ranks = given
 	}
 	known := s.known(t)
-	if known != nil {
+	switch {
+	case known != nil:
 		t = known
 		s.say("run %d, %s: kept from before", number, s.what(t))
-	} else {
-		if number > 1 && s.late() {
-			s.notRun = append(s.notRun, s.what(t))
-			return nil, nil
-		}
-		s.say("run %d: %s", number, s.what(t))
-		t.Name, t.Began = s.name(), time.Now()
-		line, environment := s.command(t.Taken, t.Point, *ranks)
-		if t.Repeat == 0 && len(t.New(s.study.Given())) == 0 {
-			s.first, s.original = 0, "" // another point
-		}
-		err := s.execute(ctx, t.Name, line, environment)
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("interrupted; the same command goes on with run %d", number)
-		}
-		t.Ns, t.State = time.Since(t.Began).Nanoseconds(), assemble.Done
-		if err != nil {
-			t.State, t.Why = assemble.Failed, s.why(t, err)
+	case number > 1 && s.late():
+		s.notRun = append(s.notRun, s.what(t))
+		return nil, nil
+	default:
+		if err := s.start(ctx, t, number, *ranks); err != nil {
+			return nil, err
 		}
 	}
 	var done *assemble.StudyRun
@@ -327,24 +316,7 @@ func (s *solving) try(ctx context.Context, t *assemble.Trial, number int, ranks 
 		*ranks = done.Ranks
 	}
 	if known == nil {
-		if number == 1 && done != nil {
-			if why := s.study.Absent(done); why != "" {
-				return nil, fmt.Errorf("%s", why)
-			}
-		}
-		if number == 1 && done == nil {
-			return nil, fmt.Errorf("the program as it is: %s", t.Why)
-		}
-		if done != nil {
-			if t.Why, t.Blame = s.study.Judge(done); t.Why != "" {
-				t.State = assemble.Failed
-			}
-		}
-		if t.State == assemble.Failed {
-			s.say("%s: %s", s.what(t), t.Why)
-		}
-		s.state.Trials = append(s.state.Trials, t)
-		if err := s.save(s.state); err != nil {
+		if err := s.judge(t, done, number); err != nil {
 			return nil, err
 		}
 	}
@@ -358,6 +330,47 @@ func (s *solving) try(ctx context.Context, t *assemble.Trial, number int, ranks 
 		}
 	}
 	return t, nil
+}
+
+// start runs a trial that has not run.
+func (s *solving) start(ctx context.Context, t *assemble.Trial, number, ranks int) error {
+	s.say("run %d: %s", number, s.what(t))
+	t.Name, t.Began = s.name(), time.Now()
+	line, environment := s.command(t.Taken, t.Point, ranks)
+	if t.Repeat == 0 && len(t.New(s.study.Given())) == 0 {
+		s.first, s.original = 0, "" // another point
+	}
+	err := s.execute(ctx, t.Name, line, environment)
+	if ctx.Err() != nil {
+		return fmt.Errorf("interrupted; the same command goes on with run %d", number)
+	}
+	t.Ns, t.State = time.Since(t.Began).Nanoseconds(), assemble.Done
+	if err != nil {
+		t.State, t.Why = assemble.Failed, s.why(t, err)
+	}
+	return nil
+}
+
+// judge says how a trial has ended that has just run, of which done is what was learned, and keeps it. Nothing is compared with a first one that failed.
+func (s *solving) judge(t *assemble.Trial, done *assemble.StudyRun, number int) error {
+	if number == 1 && done == nil {
+		return fmt.Errorf("the program as it is: %s", t.Why)
+	}
+	if number == 1 {
+		if why := s.study.Absent(done); why != "" {
+			return fmt.Errorf("%s", why)
+		}
+	}
+	if done != nil {
+		if t.Why, t.Blame = s.study.Judge(done); t.Why != "" {
+			t.State = assemble.Failed
+		}
+	}
+	if t.State == assemble.Failed {
+		s.say("%s: %s", s.what(t), t.Why)
+	}
+	s.state.Trials = append(s.state.Trials, t)
+	return s.save(s.state)
 }
 
 // message is where PETSc says what is wrong, on standard error.
