@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define MRL_MAGIC "MARPLE\r\n"
-#define MRL_VERSION 19u
+#define MRL_VERSION 20u
 
 /* What a call does. The order is that of analysis/record; values are written to disk. */
 enum mrl_op {
@@ -74,7 +74,7 @@ enum mrl_kind {
     MRL_CALL,      /* an MPI call */
     MRL_ENTER,     /* a region or phase begins: path is its node */
     MRL_EXIT,      /* it ends: start is the end, duration the inclusive time */
-    MRL_RECEIVED,  /* the receiving half of a call that sends and receives */
+    MRL_RECEIVED,  /* the receiving half of a call that sends and receives, where MRL_BOTH does not do */
     MRL_POSTED,    /* a persistent operation was started in this call */
     MRL_COMPLETED, /* an operation completed in this call */
     MRL_BEGIN,     /* another thread goes on with a block whose thread has ended: start */
@@ -93,6 +93,7 @@ enum mrl_flag {
     MRL_STARTED = 4,       /* started operation number (count of such records in this thread) */
     MRL_COMPLETE = 8,      /* ... which was complete at once: no MRL_COMPLETED will follow */
     MRL_HIT = 16,          /* a test or probe that found something */
+    MRL_BOTH = 32,         /* MRL_CALL: it has sent and received; struct mrl_both */
     MRL_IS_SEND = 32,      /* MRL_POSTED, MRL_COMPLETED: the operation brings nothing in */
     MRL_CANCELLED = 64,    /* MRL_COMPLETED: it was cancelled */
     MRL_INVOCATION = 1,    /* MRL_EXIT, MRL_INSIDE: of a component's method; struct mrl_invoked */
@@ -107,6 +108,21 @@ struct mrl_record {
     int32_t tag;
     uint32_t path; /* node index */
     uint16_t comm; /* index into the communicator table */
+    uint8_t kind, flags;
+};
+/*
+ * A call that has sent a message and received one with the same tag: what MRL_CALL and MRL_RECEIVED tell, where all of it
+ * fits and the duration needs no MRL_WIDE.
+ */
+struct mrl_both {
+    uint64_t start;    /* ticks */
+    uint32_t duration; /* ticks */
+    uint32_t bytes;    /* sent */
+    int16_t to, from;  /* peers */
+    uint16_t tag;
+    int16_t more; /* bytes received, beyond those sent */
+    uint32_t path;
+    uint16_t comm;
     uint8_t kind, flags;
 };
 struct mrl_before {
@@ -215,6 +231,7 @@ struct mrl_aside {
 
 union mrl_slot {
     struct mrl_record record;
+    struct mrl_both both;
     struct mrl_before before;
     struct mrl_inside inside;
     struct mrl_wide wide;
@@ -231,6 +248,7 @@ union mrl_slot {
 _Static_assert(sizeof(union mrl_slot) == 32, "a record is half a cache line");
 #define MRL_SAME_KIND(s) _Static_assert(offsetof(struct s, kind) == 30, "every record has its kind at the same place")
 MRL_SAME_KIND(mrl_record);
+MRL_SAME_KIND(mrl_both);
 MRL_SAME_KIND(mrl_before);
 MRL_SAME_KIND(mrl_inside);
 MRL_SAME_KIND(mrl_wide);

@@ -75,6 +75,16 @@ MRL_COLD uint64_t mrl_write_more(struct mrl_thread *t, const struct mrl_call *c,
     return at + 1;
 }
 
+MRL_COLD uint64_t mrl_write_halves(struct mrl_thread *t, enum mrl_op op, const struct mrl_call *c, const struct mrl_received_message *m)
+{
+    uint64_t at = mrl_write(t, op, c);
+    if (m->peer == MRL_PROC_NULL)
+        return at;
+    mrl_slot(t, at)->received = (struct mrl_received){
+        .bytes = (uint64_t)m->bytes, .peer = m->peer, .tag = m->tag, .path = c->path, .comm = (uint16_t)c->comm, .kind = MRL_RECEIVED};
+    return at + 1;
+}
+
 MRL_COLD bool mrl_cut_off(int rc)
 {
     int class = rc;

@@ -144,8 +144,8 @@ MRL_COLD int mrl_failed(struct mrl_thread *t, enum mrl_function_id f, struct mrl
 
 /*
  * Writes the record of a call and returns the position behind it. A collective keeps the bytes it
- * received in the tag's place; a point-to-point call has either bytes out or bytes in, or a second record
- * for the receiving half.
+ * received in the tag's place; a point-to-point call has either bytes out or bytes in, or is written by
+ * mrl_write_both.
  */
 MRL_INLINE uint64_t mrl_write(struct mrl_thread *t, enum mrl_op op, const struct mrl_call *c)
 {
@@ -166,17 +166,24 @@ MRL_INLINE uint64_t mrl_write(struct mrl_thread *t, enum mrl_op op, const struct
     return at + 1;
 }
 
-MRL_INLINE uint64_t mrl_write_received(struct mrl_thread *t, mrl_word status, const struct mrl_call *c, uint64_t at)
+/* The same of a call that sends and receives: one record, or, where that has no room for it, one for each half. */
+MRL_COLD uint64_t mrl_write_halves(struct mrl_thread *t, enum mrl_op op, const struct mrl_call *c, const struct mrl_received_message *m);
+MRL_INLINE uint64_t mrl_write_both(struct mrl_thread *t, enum mrl_op op, const struct mrl_call *c, mrl_word status)
 {
     struct mrl_received_message m = mrl_read_status(status);
-    if (unlikely(m.peer == MRL_PROC_NULL))
-        return at;
-    uint64_t *word = mrl_slot(t, at)->words;
-    word[0] = (uint64_t)m.bytes;
-    word[1] = 0;
-    word[2] = (uint32_t)m.peer | (uint64_t)(uint32_t)m.tag << 32;
-    word[3] = MRL_WORD(c->path, (uint16_t)c->comm, MRL_RECEIVED, 0);
-    return at + 1;
+    int64_t more = m.bytes - c->out;
+    if (unlikely((c->peer ^ (int16_t)c->peer) | (m.peer ^ (int16_t)m.peer) | (c->tag ^ m.tag) | (c->tag ^ (uint16_t)c->tag) |
+                 (more ^ (int16_t)more) | (int64_t)((c->end - c->start) | (uint64_t)c->out) >> 31) ||
+        unlikely(m.peer == MRL_PROC_NULL)) {
+        struct mrl_call call = *c; /* see mrl_write */
+        struct mrl_received_message message = m;
+        return mrl_write_halves(t, op, &call, &message);
+    }
+    struct mrl_call both = *c;
+    both.peer = (int32_t)((uint16_t)c->peer | (uint32_t)m.peer << 16);
+    both.tag = (int32_t)((uint16_t)c->tag | (uint32_t)more << 16);
+    both.flags |= MRL_BOTH;
+    return mrl_write(t, op, &both);
 }
 
 /*

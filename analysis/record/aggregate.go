@@ -292,7 +292,7 @@ const (
 
 // Most entries that one record can touch or make; and an event, for the samples before it, with what comes between them.
 const (
-	perRecord  = 4
+	perRecord  = 5
 	forSamples = placesMost + 2*perRecord
 )
 
@@ -422,12 +422,40 @@ loop:
 					polling = 0
 				}
 			case movesOut:
+				if uint64(what>>56)&flagBoth != 0 { // on the path of those that found no room
+					break loop
+				}
 				e.Out += uint64(r.bytes)
 			case movesBothWays:
 				e.Out += uint64(r.bytes)
 				e.In += uint64(in)
 			case movesToPeer:
 				key := peerKey(what, r.peer, Sent)
+				p := &entries[a.peers[peerSlot(key)]&(entriesMax-1)]
+				if p.key != key || p.mark != peer {
+					break loop
+				}
+				p.N++
+				p.Sum += duration
+				p.Out += uint64(r.bytes)
+				e.Out += uint64(r.bytes)
+			case movesToAndFrom:
+				to := r.peer
+				if uint64(what>>56)&flagBoth != 0 {
+					b := (*both)(unsafe.Pointer(r))
+					to, in = int32(b.to), b.bytes+uint32(int32(b.more))
+					key := peerKey(what, int32(b.from), Received)
+					q := &entries[a.peers[peerSlot(key)]&(entriesMax-1)]
+					s := peerKey(what, to, Sent)
+					if p := &entries[a.peers[peerSlot(s)]&(entriesMax-1)]; q.key != key || q.mark != peer || p.key != s || p.mark != peer || in-e.low >= e.span {
+						break loop
+					}
+					q.N++
+					q.Out += uint64(in)
+					e.In += uint64(in)
+					e.Done++
+				}
+				key := peerKey(what, to, Sent)
 				p := &entries[a.peers[peerSlot(key)]&(entriesMax-1)]
 				if p.key != key || p.mark != peer {
 					break loop
@@ -566,7 +594,7 @@ func (a *Aggregator) move(e *Entry, r *record, duration, out, in uint64) {
 	case movesBothWays:
 		e.Out += out
 		e.In += in
-	case movesToPeer:
+	case movesToPeer, movesToAndFrom:
 		e.Out += out
 		a.message(Sent, r, out, duration)
 	case movesFromPeer:
@@ -654,7 +682,13 @@ func (a *Aggregator) other(r *record) {
 	path := r.what.path()
 	switch r.what.kind() {
 	case kindCall:
-		a.call(r)
+		if r.what.flags()&flagBoth != 0 {
+			call, received := r.halves()
+			a.call(&call)
+			a.arrived(path, &received)
+		} else {
+			a.call(r)
+		}
 	case kindReceived, kindCompleted:
 		// The path is that of the call which started the operation. Sends and collectives were counted there.
 		if r.what.flags()&(flagIsSend|flagCollective|flagCancelled) == 0 {

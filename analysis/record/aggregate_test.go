@@ -53,7 +53,7 @@ func script(t *rapid.T, w *Writer, tw *ThreadWriter, m *reference) {
 		flags OpFlags
 	}{{"MPI_Send", OpSend, 0}, {"MPI_Recv", OpRecv, 0}, {"MPI_Irecv", OpRecv, Nonblocking}, {"MPI_Wait", OpWait, 0},
 		{"MPI_Test", OpTest, Nonblocking}, {"MPI_Allreduce", OpNToN, 0}, {"MPI_Get", OpGet, 0}, {"MPI_Put", OpPut, 0},
-		{"MPI_Send_init", OpSend, Persistent}, {"MPI_File_read", OpFileRead, 0}}
+		{"MPI_Send_init", OpSend, Persistent}, {"MPI_File_read", OpFileRead, 0}, {"MPI_Sendrecv", OpSendrecv, 0}}
 	now := uint64(0)
 	step := func(label string) uint64 {
 		now += rapid.Uint64Range(0, 1<<rapid.IntRange(0, 34).Draw(t, label+" bits")).Draw(t, label)
@@ -180,7 +180,7 @@ func script(t *rapid.T, w *Writer, tw *ThreadWriter, m *reference) {
 			case c.Hit:
 				e.Done++
 			case f.flags != 0:
-			case f.op == OpSend, f.op == OpPut:
+			case f.op == OpSend, f.op == OpPut, f.op == OpSendrecv:
 				e.Out += c.Out
 			case f.op == OpRecv, f.op == OpGet, f.op == OpFileRead:
 				e.In += c.Out
@@ -191,8 +191,18 @@ func script(t *rapid.T, w *Writer, tw *ThreadWriter, m *reference) {
 				e.Out += c.Out
 				e.In += c.In
 			}
-			tw.Call(c)
-			if directions := map[Op]Direction{OpSend: Sent, OpRecv: Received, OpGet: Got, OpPut: Put}; f.flags == 0 && c.Peer >= 0 {
+			if f.op == OpSendrecv {
+				from, in := rapid.Int32Range(0, 7).Draw(t, "from"), size+rapid.Uint64Range(0, 1<<rapid.IntRange(0, 20).Draw(t, "more bits")).Draw(t, "more")
+				exchange(tw, c, from, 0, in, rapid.Bool().Draw(t, "one record"))
+				class, _, _ := classOf(in)
+				e, _ := m.entry(EntryCall, callKey(path, comm), class)
+				e.In += in
+				e.Done++
+				message(Received, path, from, in, 0)
+			} else {
+				tw.Call(c)
+			}
+			if directions := map[Op]Direction{OpSend: Sent, OpSendrecv: Sent, OpRecv: Received, OpGet: Got, OpPut: Put}; f.flags == 0 && c.Peer >= 0 {
 				if d, ok := directions[f.op]; ok {
 					message(d, path, c.Peer, c.Out, duration)
 				}

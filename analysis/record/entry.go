@@ -228,6 +228,7 @@ const (
 	movesBothWays                 // collectives
 	movesToPeer
 	movesFromPeer
+	movesToAndFrom // peers
 	movesIntoPeer  // one-sided
 	movesOutOfPeer // one-sided
 	movesIn
@@ -240,6 +241,8 @@ func movementOf(op Op, flags OpFlags) movement {
 		return movesNothing
 	case op.Collective(), op == OpFetch:
 		return movesBothWays
+	case op == OpSendrecv && flags&Nonblocking == 0:
+		return movesToAndFrom
 	case op.Sends():
 		return movesToPeer
 	case op == OpRecv:

@@ -126,6 +126,9 @@ const (
 	flagCancelled
 )
 
+// flagBoth is a call's: record.halves tells what is in it.
+const flagBoth = flagIsSend
+
 // Flags of the end of an invocation, of its values, and of kindLeaf.
 const (
 	flagInvocation = 1
@@ -171,6 +174,26 @@ func (w what) flags() uint8 { return uint8(w >> 56) }
 // second and third 64-bit words of a record, as struct mrl_before, mrl_inside and mrl_wide use them.
 func (r *record) second() uint64 { return *(*uint64)(unsafe.Pointer(&r.duration)) }
 func (r *record) third() uint64  { return *(*uint64)(unsafe.Pointer(&r.peer)) }
+
+// both is struct mrl_both: a call that has sent a message and received one, in one record.
+type both struct {
+	start    uint64
+	duration uint32
+	bytes    uint32
+	to, from int16
+	tag      uint16
+	more     int16
+	what     what
+}
+
+// halves are a call with flagBoth as two records.
+func (r *record) halves() (call, received record) {
+	b := (*both)(unsafe.Pointer(r))
+	call, received = *r, record{start: uint64(int64(b.bytes) + int64(b.more)), peer: int32(b.from), tag: int32(b.tag)}
+	call.peer, call.tag, call.what = int32(b.to), received.tag, r.what&^(flagBoth<<56)
+	received.what = makeWhat(r.what.path(), r.what.comm(), kindReceived, 0)
+	return call, received
+}
 
 // NodeKind is the kind of a node of a call path.
 type NodeKind uint8
@@ -363,7 +386,7 @@ type Header struct {
 
 const (
 	magic   = "MARPLE\r\n"
-	version = 19
+	version = 20
 
 	recordSize    = 32
 	stringsMax    = 1 << 20

@@ -33,7 +33,7 @@ func TestLayoutMatchesC(t *testing.T) {
 		"MRL_BEFORE": kindBefore, "MRL_INSIDE": kindInside, "MRL_WIDE": kindWide, "MRL_CALL": kindCall, "MRL_ENTER": kindEnter, "MRL_EXIT": kindExit,
 		"MRL_RECEIVED": kindReceived, "MRL_POSTED": kindPosted, "MRL_COMPLETED": kindCompleted, "MRL_BEGIN": kindBegin, "MRL_LEAF": kindLeaf, "MRL_ASIDE": kindAside, "MRL_VALUES": kindValues, "MRL_COUNTS": kindCounts, "MRL_COUNTERS": CountersMost,
 		"MRL_COLLECTIVE": flagCollective, "MRL_FAILED": flagFailed, "MRL_STARTED": flagStarted, "MRL_COMPLETE": flagComplete, "MRL_HIT": flagHit,
-		"MRL_IS_SEND": flagIsSend, "MRL_CANCELLED": flagCancelled, "MRL_NONBLOCKING": int(Nonblocking), "MRL_PERSISTENT": int(Persistent),
+		"MRL_IS_SEND": flagIsSend, "MRL_BOTH": flagBoth, "MRL_CANCELLED": flagCancelled, "MRL_NONBLOCKING": int(Nonblocking), "MRL_PERSISTENT": int(Persistent),
 		"MRL_NODE_CUT": int(NodeCut), "MRL_NODE_FAMILIES": int(NodeFamilies), "MRL_NODE_ATOMIC": int(NodeAtomic), "MRL_NODE_METADATA": int(NodeMetadata), "MRL_ATOMIC": kindAtomic, "MRL_SAMPLED": kindSampled, "MRL_ELSEWHERE": flagElsewhere, "MRL_PLACES": placesMost,
 		"MRL_NODE_PLACE": int(NodePlace), "MRL_NODE_EXACTLY": int(NodeExactly), "MRL_NODE_GROUPS": int(NodeGroups),
 		"MRL_NODE_MPI": int(NodeMPI), "MRL_COMM_INTER": CommInter, "MRL_COMM_MEMBERS": CommMembers,
@@ -42,7 +42,7 @@ func TestLayoutMatchesC(t *testing.T) {
 	structs := map[string]reflect.Type{
 		"mrl_header": reflect.TypeFor[Header](), "mrl_thread": reflect.TypeFor[thread](), "mrl_node": reflect.TypeFor[Node](),
 		"mrl_comm": reflect.TypeFor[Comm](), "mrl_module": reflect.TypeFor[Module](), "mrl_run": reflect.TypeFor[Run](),
-		"mrl_instant": reflect.TypeFor[Instant](), "mrl_offset": reflect.TypeFor[Offset](), "mrl_record": reflect.TypeFor[record](),
+		"mrl_instant": reflect.TypeFor[Instant](), "mrl_offset": reflect.TypeFor[Offset](), "mrl_record": reflect.TypeFor[record](), "mrl_both": reflect.TypeFor[both](),
 		"mrl_file": reflect.TypeFor[File](), "mrl_traffic": reflect.TypeFor[Traffic](),
 	}
 	for name, typ := range structs {
@@ -60,6 +60,7 @@ func TestLayoutMatchesC(t *testing.T) {
 		}
 	}
 	constants["offsetof(struct mrl_record, path)"] = int(reflect.TypeFor[record]().Field(5).Offset)
+	constants["offsetof(struct mrl_both, path)"] = int(reflect.TypeFor[both]().Field(7).Offset)
 
 	var program strings.Builder
 	program.WriteString("#include \"shim.h\"\n#include \"core.h\"\n#include <stdio.h>\nint main(void)\n{\n")

@@ -160,6 +160,7 @@ func (l *Log) event(r *record, from uint64) bool {
 	switch r.what.kind() {
 	case kindCall:
 		first, second = r.start-l.last, uint64(r.duration)
+		events += uint64(r.what.flags()&flagBoth) / flagBoth
 		if l.wide {
 			second, bytes, l.wide = l.long, l.many, false
 		}
@@ -281,6 +282,7 @@ loop:
 			}
 			loop = l.loop
 			last = end
+			events += uint64(r.what.flags()&flagBoth) / flagBoth
 		case kindReceived:
 			second = r.start
 		case kindPosted, kindCompleted:
@@ -625,6 +627,14 @@ func eachIn(block []byte, visit func(*Logged) bool) (more bool, err error) {
 		case LogCall:
 			e.Start, e.Duration, e.Bytes = last+first, second, uint64(d.bytes)
 			last = e.Start + second
+			if e.flags&flagBoth != 0 {
+				call, received := (&record{bytes: d.bytes, peer: e.Peer, tag: e.Tag, what: w}).halves()
+				e.Peer, e.Tag, e.flags = call.peer, call.tag, call.what.flags()
+				if !visit(&e) {
+					return false, nil
+				}
+				e = Logged{Kind: LogReceived, Path: e.Path, Comm: e.Comm, Peer: received.peer, Tag: received.tag, Bytes: received.start, Number: number}
+			}
 		case LogEnter, LogExit, LogBegin:
 			e.Start = last + first
 			last = e.Start

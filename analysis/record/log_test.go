@@ -26,6 +26,12 @@ func randomRecord(t *rapid.T, paths []uint32, now uint64) (record, []Logged) {
 		exit := e
 		exit.Kind, exit.Start = LogExit, now
 		return r, []Logged{e, exit}
+	case LogCall:
+		if e.flags&flagBoth != 0 {
+			received := Logged{Kind: LogReceived, Path: e.Path, Comm: e.Comm, Peer: e.Peer >> 16, Tag: e.Tag & 0xffff, Bytes: e.Bytes + uint64(e.Tag>>16)}
+			e.Peer, e.Tag, e.flags = int32(int16(e.Peer)), received.Tag, e.flags&^flagBoth
+			return r, []Logged{e, received}
+		}
 	case kindAside:
 		e.Kind, e.Start, e.Aside = LogEnter, now-r.second(), true
 		exit := e
@@ -45,6 +51,9 @@ func randomEvent(t *rapid.T, paths []uint32, now uint64) (record, Logged) {
 		size = 8
 	}
 	flags := uint8(rapid.IntRange(0, 127).Draw(t, "flags"))
+	if flags&flagBoth != 0 {
+		peer, tag = rapid.Int32().Draw(t, "peers"), rapid.Int32().Draw(t, "tag and more")
+	}
 	wide := rapid.Uint64().Draw(t, "number")
 	switch kind := rapid.SampledFrom([]uint8{kindCall, kindCall, kindCall, kindEnter, kindExit, kindReceived, kindPosted, kindCompleted, kindBefore,
 		kindInside, kindBegin, kindLeaf, kindLeaf, kindAside, kindValues}).Draw(t, "kind"); kind {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"log"
 	"regexp"
@@ -9,12 +10,12 @@ import (
 
 // shape is a kind of call: its operation class in cshim/layout.h, and the statements around and after
 // the call. before runs before the clock starts; after runs when the call has succeeded and must fill
-// the record c; write replaces the writing of the record where something follows it.
+// the record c; record writes it, if not as mrl_write does; write is what follows it.
 type shape struct {
 	op            string
 	start         Start
 	before, after string
-	write         string
+	record, write string
 	failed        string // when the call has failed
 	receives      bool   // a message, even if it fails for want of room for all of it
 	collective    bool   // all members of a communicator make the call, and move data or only meet
@@ -83,10 +84,10 @@ var shapes = map[string]shape{
         }` + follow("RECV", "mrl_bytes(t, count, datatype, $wide)")},
 	"sendrecv": {op: "SENDRECV", receives: true, before: ours,
 		after: strings.ReplaceAll(twoWay, "$sent", "mrl_bytes(t, sendcount, sendtype, $wide)"),
-		write: "at = mrl_write_received(t, status, &c, at);"},
+		record: "mrl_write_both(t, MRL_OP_SENDRECV, &c, status)"},
 	"sendrecv_replace": {op: "SENDRECV", receives: true, before: ours,
 		after: strings.ReplaceAll(twoWay, "$sent", "mrl_bytes(t, count, datatype, $wide)"),
-		write: "at = mrl_write_received(t, status, &c, at);"},
+		record: "mrl_write_both(t, MRL_OP_SENDRECV, &c, status)"},
 	"isendrecv": {op: "SENDRECV", start: Immediate,
 		after: strings.ReplaceAll(twoWay, "$sent", "mrl_bytes(t, sendcount, sendtype, $wide)") +
 			strings.ReplaceAll(twoWayRequest, "$room", "mrl_bytes(t, recvcount, recvtype, $wide)")},
@@ -294,7 +295,7 @@ func wrapper(f Function) string {
 	if s.after != "" {
 		b.WriteString("    mrl_check_caches(t);" + strings.ReplaceAll(s.after, "\n    ", "\n") + "\n")
 	}
-	b.WriteString("    uint64_t at = mrl_write(t, " + f.Op() + ", &c);\n")
+	b.WriteString("    uint64_t at = " + cmp.Or(s.record, "mrl_write(t, "+f.Op()+", &c)") + ";\n")
 	if s.write != "" {
 		b.WriteString("    " + s.write + "\n")
 	}
