@@ -83,10 +83,10 @@ var shapes = map[string]shape{
             mrl_request_drop(held);
         }` + follow("RECV", "mrl_bytes(t, count, datatype, $wide)")},
 	"sendrecv": {op: "SENDRECV", receives: true, before: ours,
-		after: strings.ReplaceAll(twoWay, "$sent", "mrl_bytes(t, sendcount, sendtype, $wide)"),
+		after:  strings.ReplaceAll(twoWay, "$sent", "mrl_bytes(t, sendcount, sendtype, $wide)"),
 		record: "mrl_write_both(t, MRL_OP_SENDRECV, &c, status)"},
 	"sendrecv_replace": {op: "SENDRECV", receives: true, before: ours,
-		after: strings.ReplaceAll(twoWay, "$sent", "mrl_bytes(t, count, datatype, $wide)"),
+		after:  strings.ReplaceAll(twoWay, "$sent", "mrl_bytes(t, count, datatype, $wide)"),
 		record: "mrl_write_both(t, MRL_OP_SENDRECV, &c, status)"},
 	"isendrecv": {op: "SENDRECV", start: Immediate,
 		after: strings.ReplaceAll(twoWay, "$sent", "mrl_bytes(t, sendcount, sendtype, $wide)") +
