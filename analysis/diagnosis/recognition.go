@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"marple/analysis/knowledge"
+	"marple/analysis/record"
 	"marple/analysis/run"
 )
 
@@ -86,8 +87,8 @@ func Whole(pieces ...*knowledge.Knowledge) (list []Piece) {
 }
 
 // Choose finds what to diagnose a run with when nobody says it: general knowledge, and that of the model that the run, or
-// each phase of it, looks most like, if it looks like one. Where no time is lost in MPI that a model could explain, none
-// is looked for.
+// each phase of it, looks most like, if it looks like one. Where no time is lost in MPI that a model could explain, or ranks
+// have nothing to do with each other, none is looked for.
 func Choose(r *run.Run, library knowledge.Library) (*Choice, error) {
 	always, err := library.Load(general)
 	if err != nil {
@@ -95,7 +96,7 @@ func Choose(r *run.Run, library knowledge.Library) (*Choice, error) {
 	}
 	r = r.Replayed()
 	c := &Choice{Pieces: Whole(always), Looks: []Likeness{}}
-	if d := newData(r); d.inMPI < always.Scopes[0].Model.Threshold("least").Value*d.core {
+	if d := newData(r); !together(r) || d.inMPI < always.Scopes[0].Model.Threshold("least").Value*d.core {
 		return c, nil
 	}
 	if err := c.look(r, library); err != nil {
@@ -110,6 +111,14 @@ func Choose(r *run.Run, library knowledge.Library) (*Choice, error) {
 		err = c.take(c.Looks, nil, library)
 	}
 	return c, err
+}
+
+// together tells whether ranks have called anything that other ranks take part in.
+func together(r *run.Run) bool {
+	return slices.ContainsFunc(r.Functions, func(f run.Function) bool {
+		op := record.ParseOp(f.Op)
+		return op.PointToPoint() || op.Collective() || op >= record.OpPut && op <= record.OpFileOther || op == record.OpComm || op == record.OpWindow
+	})
 }
 
 // Look says what a run looks like, whether it loses time or not.

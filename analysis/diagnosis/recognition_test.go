@@ -745,3 +745,19 @@ func TestTheLanguageIsWhole(t *testing.T) {
 	}
 	require.Len(t, functionTable, len(knowledge.Functions()))
 }
+
+// Where ranks have nothing to do with each other they look like no model, whatever time they lose, and none is looked at.
+func TestNothingIsLookedForWhereRanksAreAlone(t *testing.T) {
+	for name, c := range map[string]struct {
+		op    record.Op
+		looks bool
+	}{"MPI_Finalize": {record.OpFinalize, false}, "MPI_Comm_rank": {record.OpLocal, false}, "MPI_Barrier": {record.OpBarrier, true}, "MPI_Put": {record.OpPut, true}} {
+		r := analysistest.Run(2, 2, func(r *rank) {
+			r.Compute(ms)
+			r.Call(1, name, c.op, 0, record.Call{Duration: 100 * ms, Peer: record.NoPeer, Collective: c.op.Collective()})
+		})
+		choice, err := Choose(r, knowledge.Library{})
+		require.NoError(t, err)
+		require.Equal(t, c.looks, len(choice.Looks) > 0, name)
+	}
+}
