@@ -160,7 +160,7 @@ mrl_path_holds(const struct mrl_thread *t, const struct mrl_path *path, uint64_t
     const struct mrl_paths *p = t->paths;
     uint64_t where = t->where | (uint64_t)atomic_load_explicit(&mrl_generation, memory_order_relaxed) << 32;
     sp &= p->stack_mask;
-    if (unlikely((path->key ^ ((pc & p->code_mask) | event << 48)) | (path->sp ^ sp) | (path->where ^ where) | (path->mark ^ mark)))
+    if (unlikely(path->key != ((pc & p->code_mask) | event << 48) || path->sp != sp || path->where != where || path->mark != mark))
         return false;
     uintptr_t changed = (path->fp ^ fp) & path->fp_mask;
     const struct mrl_stacked *word = path->words, *end = word + path->count;

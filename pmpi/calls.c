@@ -18,6 +18,7 @@ static __attribute__((noinline)) uint32_t second_place(struct mrl_thread *t, enu
 uint32_t mrl_path_of(struct mrl_thread *t, enum mrl_function_id f, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
     const struct mrl_path *path = mrl_path_place(t->paths, f, NULL, pc, sp);
+    __asm__("" : "+r"(path)); /* one register instead of two indices, of which one would have to be saved */
     return likely(mrl_path_holds(t, path, f, t->paths->mark, pc, sp, fp)) ? path->node : second_place(t, f, pc, sp, fp);
 }
 
