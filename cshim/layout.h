@@ -112,7 +112,7 @@ struct mrl_record {
 };
 /*
  * A call that has sent a message and received one with the same tag: what MRL_CALL and MRL_RECEIVED tell, where all of it
- * fits and the duration needs no MRL_WIDE.
+ * fits.
  */
 struct mrl_both {
     uint64_t start;    /* ticks */

@@ -172,16 +172,15 @@ MRL_INLINE uint64_t mrl_write_both(struct mrl_thread *t, enum mrl_op op, const s
 {
     struct mrl_received_message m = mrl_read_status(status);
     int64_t more = m.bytes - c->out;
-    if (unlikely((c->peer ^ (int16_t)c->peer) | (m.peer ^ (int16_t)m.peer) | (c->tag ^ m.tag) | (c->tag ^ (uint16_t)c->tag) |
-                 (more ^ (int16_t)more) | (int64_t)((c->end - c->start) | (uint64_t)c->out) >> 31) ||
-        unlikely(m.peer == MRL_PROC_NULL)) {
+    uint32_t peers = (uint32_t)c->peer | (uint32_t)m.peer, tags = (uint32_t)c->tag ^ (uint32_t)m.tag;
+    if (unlikely(peers >> 15 | (uint32_t)c->tag >> 16 | tags | (uint64_t)(more + 0x8000) >> 16 | (uint64_t)c->out >> 32)) {
         struct mrl_call call = *c; /* see mrl_write */
         struct mrl_received_message message = m;
         return mrl_write_halves(t, op, &call, &message);
     }
     struct mrl_call both = *c;
-    both.peer = (int32_t)((uint16_t)c->peer | (uint32_t)m.peer << 16);
-    both.tag = (int32_t)((uint16_t)c->tag | (uint32_t)more << 16);
+    both.peer = (int32_t)((uint32_t)c->peer | (uint32_t)m.peer << 16);
+    both.tag = (int32_t)((uint32_t)c->tag | (uint32_t)more << 16);
     both.flags |= MRL_BOTH;
     return mrl_write(t, op, &both);
 }

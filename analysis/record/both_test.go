@@ -12,10 +12,13 @@ import (
 func exchange(tw *ThreadWriter, c Call, from, tag int32, in uint64, one bool) {
 	more := int64(in) - int64(c.Out)
 	if !one || c.Peer != int32(int16(c.Peer)) || from != int32(int16(from)) || c.Tag != tag || tag != int32(uint16(tag)) ||
-		more != int64(int16(more)) || (c.Duration|c.Out)>>31 != 0 {
+		more != int64(int16(more)) || c.Out>>32 != 0 {
 		tw.Call(c)
 		tw.ReceivedAs(c.Path, c.Comm, from, tag, in)
 		return
+	}
+	if (c.Duration|c.Out)>>31 != 0 {
+		tw.put(wordsRecord(kindWide, c.Duration, c.Out, 0))
 	}
 	if c.Runnable|c.Blocked != 0 {
 		tw.put(wordsRecord(kindInside, c.Runnable, c.Blocked, 0))
