@@ -403,7 +403,8 @@ loop:
 			g := &entries[e.gap&(entriesMax-1)]
 			in := uint32(r.tag) & -(uint32(what>>56) & flagCollective) // flagCollective is 1
 			if e.key != uint64(what)&callMask || e.mark != call || g.key != gapKey(from, Edge(path)) || g.mark != gap ||
-				(r.bytes|in)-e.low >= e.span || r.start-last > uint64(e.longest) {
+				(r.bytes|in)-e.low >= e.span || r.start-last > uint64(e.longest) ||
+				uint64(what>>56)&flagBoth != 0 && e.moves != movesToAndFrom { // on the path of those that found no room
 				break
 			}
 			duration := uint64(r.duration)
@@ -422,48 +423,14 @@ loop:
 					polling = 0
 				}
 			case movesOut:
-				if uint64(what>>56)&flagBoth != 0 { // on the path of those that found no room
-					break loop
-				}
 				e.Out += uint64(r.bytes)
 			case movesBothWays:
 				e.Out += uint64(r.bytes)
 				e.In += uint64(in)
-			case movesToPeer:
-				key := peerKey(what, r.peer, Sent)
-				p := &entries[a.peers[peerSlot(key)]&(entriesMax-1)]
-				if p.key != key || p.mark != peer {
+			case movesToPeer, movesToAndFrom:
+				if !a.exchanged(e, r) {
 					break loop
 				}
-				p.N++
-				p.Sum += duration
-				p.Out += uint64(r.bytes)
-				e.Out += uint64(r.bytes)
-			case movesToAndFrom:
-				to := r.peer
-				if uint64(what>>56)&flagBoth != 0 {
-					b := (*both)(unsafe.Pointer(r))
-					to, in = int32(b.to), b.bytes+uint32(int32(b.more))
-					key := peerKey(what, int32(b.from), Received)
-					q := &entries[a.peers[peerSlot(key)]&(entriesMax-1)]
-					s := peerKey(what, to, Sent)
-					if p := &entries[a.peers[peerSlot(s)]&(entriesMax-1)]; q.key != key || q.mark != peer || p.key != s || p.mark != peer || in-e.low >= e.span {
-						break loop
-					}
-					q.N++
-					q.Out += uint64(in)
-					e.In += uint64(in)
-					e.Done++
-				}
-				key := peerKey(what, to, Sent)
-				p := &entries[a.peers[peerSlot(key)]&(entriesMax-1)]
-				if p.key != key || p.mark != peer {
-					break loop
-				}
-				p.N++
-				p.Sum += duration
-				p.Out += uint64(r.bytes)
-				e.Out += uint64(r.bytes)
 			case movesFromPeer:
 				key := peerKey(what, r.peer, Received)
 				p := &entries[a.peers[peerSlot(key)]&(entriesMax-1)]
@@ -517,6 +484,37 @@ loop:
 	}
 	t.lastFrom, t.lastTick, t.polling = from, last, polling
 	return at
+}
+
+// exchanged counts what a usual call has sent, and received if it is one record. False: it needs a second look.
+func (a *Aggregator) exchanged(e *Entry, r *record) bool {
+	mark, to, b := a.batch|uint32(EntryPeer), r.peer, (*both)(unsafe.Pointer(r))
+	one := r.what.flags()&flagBoth != 0
+	if one {
+		to = int32(b.to)
+	}
+	key := peerKey(r.what, to, Sent)
+	p := &a.entries[a.peers[peerSlot(key)]&(entriesMax-1)]
+	if p.key != key || p.mark != mark {
+		return false
+	}
+	if one {
+		in := b.bytes + uint32(int32(b.more))
+		key := peerKey(r.what, int32(b.from), Received)
+		q := &a.entries[a.peers[peerSlot(key)]&(entriesMax-1)]
+		if q.key != key || q.mark != mark || in-e.low >= e.span {
+			return false
+		}
+		q.N++
+		q.Out += uint64(in)
+		e.In += uint64(in)
+		e.Done++
+	}
+	p.N++
+	p.Sum += uint64(r.duration)
+	p.Out += uint64(r.bytes)
+	e.Out += uint64(r.bytes)
+	return true
 }
 
 // call is the full story of a call.
