@@ -226,7 +226,7 @@ func (e *exchange) begin(x *player) error {
 	}
 	for k := range e.ties {
 		t := &e.ties[k]
-		*t = tie{comm: t.comm, number: t.number, kind: t.kind, top: t.top, absent: t.absent}
+		*t = tie{comm: t.comm, number: t.number, kind: t.kind, top: t.top, absent: t.absent, last: math.MinInt64} // which is before the run, too
 		e.owed += t.duties()
 		if t.kind == Prefix {
 			t.below, t.until, t.known = make([]int64, t.children()), math.MinInt64, t.comm.Me == 0
@@ -559,7 +559,7 @@ func (e *exchange) report(x *player) (over bool, err error) {
 	}
 	all := report{sent: e.sent, taken: e.taken, rank: -1}
 	if done {
-		all.length = w.end()
+		all.length = max(w.end(), 0)
 	} else if all.open = 1; w.inside {
 		all.until, all.rank = w.until, int32(e.m.Rank())
 	}

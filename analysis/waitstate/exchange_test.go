@@ -171,6 +171,20 @@ func TestTablesOfRanksTogether(t *testing.T) {
 	})
 }
 
+// What scenarios take away may be more than there was, so that calls are entered before the run begins: that is when they were, for all.
+func TestOperationsBeforeTheRun(t *testing.T) {
+	for _, kind := range []Kind{AllToAll, ToRoot, FromRoot, Prefix} {
+		w := newWorld(5, []Comm{{ID: 7, Members: []record.Run{{Stride: 1, Count: 5}}, Size: 5}})
+		for rank := range w.ranks {
+			w.compute(rank, 10, 4)
+			w.off[rank] = 4 + int64(rank)
+		}
+		w.collective(0, kind, 0)
+		w.finish()
+		requireSame(t, w.ranks, []Scenario{{{Kind: Scale}, {Kind: Cores}}})
+	}
+}
+
 // Operations that another thread has entered on one of the ranks keep nobody waiting.
 func TestOperationOfAnotherThread(t *testing.T) {
 	w := newWorld(3, []Comm{{ID: 7, Members: []record.Run{{Stride: 1, Count: 3}}, Size: 3}})
