@@ -25,7 +25,7 @@ struct mrl_transport {
     int (*receive)(int32_t from, void *data, uint64_t size);
     /*
      * Letters, of at most MRL_LETTER bytes, to ranks that need not know of them. post does not wait: MRL_FULL if MRL_LETTERS of this
-     * rank have not been taken yet. next takes the next one of whichever rank, and waits so long for it: no bytes, if none has come.
+     * rank have not left yet. next takes the next one of whichever rank, and waits so long for it: no bytes, if none has come.
      */
     int (*post)(int32_t to, const void *data, uint64_t size);
     int (*next)(int32_t *from, void *data, uint64_t *size, uint64_t wait_ns);

@@ -143,21 +143,23 @@ int mrl_transport_send(int32_t to, const void *data, uint64_t size)
 }
 
 /*
- * Letters of this rank that are under way. All are sent so that it is known when they were received: no more than so many of a rank
- * lie where others have something else to do.
+ * Letters of this rank that are under way. Every so manieth waits until it is received, so that not more than MRL_LETTERS times as
+ * many of a rank lie at others. On a simulated clock none does: there a rank that naps takes nothing.
  */
+#define LETTER_WINDOW 16
 static struct {
     struct letter {
         char data[MRL_LETTER];
         mrl_word request;
         bool under_way;
     } letters[MRL_LETTERS];
-    unsigned at;           /* the place that was taken last */
-    unsigned naps, looked; /* while none came; the rank that was looked at last */
+    unsigned at;            /* the place that was taken last */
+    unsigned sent;
+    unsigned spins, looked; /* while none came; the rank that was looked at last */
     uint64_t heard_ns;     /* when the last one came or left */
 } mail;
 
-/* Frees the place of a letter that was received; false: it has not been yet. */
+/* Frees the place of a letter that has left; false: it has not yet. */
 static bool taken(struct letter *l)
 {
     uint64_t status[4];
@@ -183,7 +185,8 @@ static int post(int32_t to, const void *data, uint64_t size)
     if (!l)
         return MRL_FULL;
     memcpy(l->data, data, size);
-    if (mrl_pmpi.Issend(l->data, (int)size, mrl_abi.byte, to, MAIL, link.comm, &l->request))
+    bool waits = !mrl.external && ++mail.sent % LETTER_WINDOW == 0;
+    if ((waits ? mrl_pmpi.Issend : mrl_pmpi.Isend)(l->data, (int)size, mrl_abi.byte, to, MAIL, link.comm, &l->request))
         return link.broken = true;
     l->under_way = true;
     mail.heard_ns = mrl_raw_ns();
@@ -194,7 +197,7 @@ static int post(int32_t to, const void *data, uint64_t size)
 static bool deserted(void)
 {
     bool gone = link.patience_ns && mrl_raw_ns() - mail.heard_ns > link.patience_ns;
-    if (++mail.naps % LOOK_EVERY == 0)
+    if (mail.spins % LOOK_EVERY == 0)
         for (int i = 0; i < LOOK_AT && i < link.ranks && !gone; i++)
             gone = mrl_rank_gone((int)(mail.looked++ % (unsigned)link.ranks));
     return gone;
@@ -210,12 +213,12 @@ static int next(int32_t *from, void *data, uint64_t *size, uint64_t wait_ns)
         return 1;
     if (!mail.heard_ns)
         mail.heard_ns = begin;
-    for (unsigned spins = 0;; spins++) {
+    for (;;) {
         if (mrl_pmpi.Iprobe(mrl_abi.any_source, MAIL, link.comm, &there, status))
             return link.broken = true;
         if (there)
             break;
-        if ((rest(spins) || mrl.confined) && deserted())
+        if ((rest(mail.spins++) || mrl.confined) && deserted())
             return link.broken = true;
         if (mrl_raw_ns() - begin > wait_ns)
             return 0;
@@ -226,7 +229,7 @@ static int next(int32_t *from, void *data, uint64_t *size, uint64_t wait_ns)
         return link.broken = true;
     *from = source;
     *size = (uint64_t)bytes;
-    mail.naps = 0;
+    mail.spins = 0;
     mail.heard_ns = mrl_raw_ns();
     return 0;
 }
