@@ -467,7 +467,7 @@ func (e *exchange) drain() error {
 		if err != nil {
 			return err
 		}
-		if i.signed() == i.signed() {
+		if all[0], all[1] = i.signed(), i.signed(); all[0] == all[1] {
 			return nil
 		}
 		for data := []byte{0}; data != nil; {

@@ -259,3 +259,38 @@ func TestOperationOfAnotherThread(t *testing.T) {
 	_, times := apart(t, w.ranks, []Scenario{IdealNetwork()})
 	assert.EqualValues(t, 10+20, times[0][0].Length)
 }
+
+// However quick the machine is, ranks decide the same, and have the run's figures.
+func TestPlayersAgree(t *testing.T) {
+	processes, logs := relay(t, 5000)
+	whole := replayWithin(t, processes, logs, limits{program: 1 << 30})
+	for _, who := range []Players{Alone, Together, Auto} {
+		ranks, across, said := make([]*Rank, len(processes)), make([]bool, len(processes)), Table{}
+		for i := range ranks {
+			ranks[i] = ofProcess(processes[i], logs[i])
+		}
+		require.NoError(t, together(ranks, func(r *Rank, d desk) error {
+			x, own, err := replayed(r, d, limits{program: 4000, who: who})
+			if err != nil {
+				return err
+			}
+			assert.NotNil(t, x.less, "rank 0 has no room for all")
+			table, err := x.ofAll(own)
+			if across[d.rank] = x.across; d.rank == 0 {
+				said = table
+			}
+			return err
+		}))
+		assert.Equal(t, []bool{across[0], across[0], across[0]}, across)
+		switch who {
+		case Alone:
+			assert.EqualValues(t, 1, said.Players)
+		case Together:
+			assert.EqualValues(t, 3, said.Players)
+			assert.Equal(t, whole.Ideal, said.Ideal)
+		case Auto:
+			assert.Contains(t, []uint64{1, 3}, said.Players)
+		}
+		assert.InEpsilon(t, float64(whole.Ideal)/float64(whole.Replayed), float64(said.Ideal)/float64(said.Replayed), 0.1)
+	}
+}

@@ -100,12 +100,12 @@ func someSight(ranks []*Rank) sight {
 // office is a Mail between goroutines. What ranks have left may be damaged, so that they do not agree on who
 // sends whom: when all wait for each other, or one has failed, nobody waits any more.
 type office struct {
-	lock   sync.Mutex
-	boxes  []box
-	busy   int // ranks that neither wait nor have ended
-	shut   bool
-	said   int // letters
-	told   int // how many there were when all waited, and were told so
+	lock  sync.Mutex
+	boxes []box
+	busy  int // ranks that neither wait nor have ended
+	shut  bool
+	said  int // letters
+	told  int // how many there were when all waited, and were told so
 }
 
 type box struct {
