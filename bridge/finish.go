@@ -8,6 +8,12 @@ static int send_to(const struct mrl_transport *t, int32_t to, void *data, uint64
 static int receive_size_from(const struct mrl_transport *t, int32_t from, uint64_t *size) {
 	return t->receive_size(from, size);
 }
+static int post_to(const struct mrl_transport *t, int32_t to, void *data, uint64_t size) {
+	return t->post(to, data, size);
+}
+static int next_from(const struct mrl_transport *t, int32_t *from, void *data, uint64_t *size, uint64_t wait_ns) {
+	return t->next(from, data, size, wait_ns);
+}
 static int receive_from(const struct mrl_transport *t, int32_t from, void *data, uint64_t size) {
 	return t->receive(from, data, size);
 }
@@ -17,6 +23,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"marple/analysis/invocation/left"
@@ -50,6 +57,66 @@ func (m mpi) Receive(from int) ([]byte, error) {
 		return nil, errGone
 	}
 	return data, nil
+}
+
+// mail is a waitstate.Mail on it.
+type mail struct {
+	mpi
+	early []letter // that have come while there was no room for one of this rank's
+	room  [C.MRL_LETTER]byte
+}
+
+type letter struct {
+	from int
+	data []byte
+}
+
+// After so many ns without a letter there may be none any more; while there is no room for one, fewer.
+const (
+	silence = 10_000_000
+	instant = 100_000
+)
+
+// Post takes letters while there is no room for one: others may wait for that as well.
+func (m *mail) Post(to int, data []byte) error {
+	for {
+		switch C.post_to(m.t, C.int32_t(to), unsafe.Pointer(unsafe.SliceData(data)), C.uint64_t(len(data))) {
+		case 0:
+			return nil
+		case C.MRL_FULL:
+			l, err := m.take(instant)
+			if err != nil {
+				return err
+			}
+			if l.data != nil {
+				m.early = append(m.early, l)
+			}
+		default:
+			return errGone
+		}
+	}
+}
+
+func (m *mail) Next() (from int, data []byte, err error) {
+	if len(m.early) == 0 {
+		l, err := m.take(silence)
+		return l.from, l.data, err
+	}
+	l := m.early[0]
+	m.early = m.early[1:]
+	return l.from, l.data, nil
+}
+
+func (m *mail) take(ns int) (letter, error) {
+	var from C.int32_t
+	var size C.uint64_t
+	if C.next_from(m.t, &from, unsafe.Pointer(&m.room[0]), &size, C.uint64_t(ns)) != 0 {
+		return letter{}, errGone
+	}
+	if size == 0 {
+		return letter{}, nil
+	}
+	return letter{int(from), slices.Clone(m.room[:size:size])}, nil
 }
 
 //export marple_core_gather
@@ -121,7 +188,7 @@ func marple_core_replay(handle unsafe.Pointer, f *C.struct_mrl_finish) (result C
 	if err != nil {
 		return C.MRL_CORE_BROKEN
 	}
-	waits, err := waitstate.Find(p, s.kept(), mpi{f.transport})
+	waits, err := waitstate.Find(p, s.kept(), &mail{mpi: mpi{f.transport}}, waitstate.Players(f.replay))
 	if s.merged != nil && waits.Ranks > 0 {
 		s.merged.Waits = waits
 		if directory := placed(f.directory); directory.String() != "" {

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define MRL_CORE_VERSION 9
+#define MRL_CORE_VERSION 10
 #define MRL_CORE_THREADS 1024 /* MRL_THREADS_MAX */
 
 /* What consume returns, and the other steps. REPLAY: done, and all ranks have what they need to replay. */
@@ -23,7 +23,17 @@ struct mrl_transport {
     int (*send)(int32_t to, const void *data, uint64_t size);
     int (*receive_size)(int32_t from, uint64_t *size);
     int (*receive)(int32_t from, void *data, uint64_t size);
+    /*
+     * Letters, of at most MRL_LETTER bytes, to ranks that need not know of them. post does not wait: MRL_FULL if MRL_LETTERS of this
+     * rank have not left yet. next takes the next one of whichever rank, and waits so long for it: no bytes, if none has come.
+     */
+    int (*post)(int32_t to, const void *data, uint64_t size);
+    int (*next)(int32_t *from, void *data, uint64_t *size, uint64_t wait_ns);
 };
+
+#define MRL_LETTER 2048
+#define MRL_LETTERS 64
+#define MRL_FULL 2
 
 enum mrl_report { MRL_REPORT_STDERR, MRL_REPORT_STDOUT, MRL_REPORT_NONE };
 
@@ -52,6 +62,7 @@ struct mrl_finish {
     int32_t keep_raw;                               /* files that have been read are to stay */
     int32_t full;                                   /* the report is printed with its tables */
     int32_t unkept;                                 /* it has been said that the directory takes nothing */
+    int32_t replay;                                 /* who replays scenarios: a waitstate.Players */
     char why[256];                                  /* out: why a step gives up, or empty */
 };
 

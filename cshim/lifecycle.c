@@ -231,6 +231,7 @@ enum mrl_gathered mrl_gather(const struct mrl_transport *transport)
         .full = mrl.settings.full,
         .unkept = mrl.file_error != 0,
         .keep_raw = mrl.settings.keep_raw,
+        .replay = mrl.settings.replay,
     };
     int result = mrl_core_gather(&finish);
     return result == MRL_CORE_REPLAY ? MRL_GATHERED_REPLAY : result == MRL_CORE_DONE ? MRL_GATHERED : MRL_NOT_GATHERED;

@@ -61,6 +61,7 @@ static inline mrl_function *mrl_next(enum mrl_function_id f)
     X(Isend, (const void *data, int count, mrl_word type, int to, int tag, mrl_word comm, mrl_word *request)) \
     X(Issend, (const void *data, int count, mrl_word type, int to, int tag, mrl_word comm, mrl_word *request)) \
     X(Irecv, (void *data, int count, mrl_word type, int from, int tag, mrl_word comm, mrl_word *request))     \
+    X(Iprobe, (int from, int tag, mrl_word comm, int *flag, void *status))                          \
     X(Test, (mrl_word *request, int *flag, void *status))                                           \
     X(Barrier, (mrl_word comm))                                                                     \
     X(Cancel, (mrl_word *request))                                                                  \

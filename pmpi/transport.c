@@ -8,8 +8,10 @@
 #include <time.h>
 
 #define TAG 0x4d61
+#define MAIL 0x4d62 /* tag of letters */
 #define SECOND UINT64_C(1000000000)
 #define LOOK_EVERY 1024 /* naps of 1 ms between two looks at whether a peer lives */
+#define LOOK_AT 16      /* ranks at once, where any may be the one that is waited for */
 
 static struct {
     mrl_word comm;
@@ -33,10 +35,21 @@ static void withdraw(mrl_word *request)
             return;
 }
 
-/*
- * Waits politely: other ranks may need this core to get here. False when patience is at an end, or the
- * peer is known to be.
- */
+/* Waits politely: other ranks may need this core to get here. False: not long enough to look at the clock. */
+static bool rest(unsigned spins)
+{
+    if (mrl.confined)
+        return false;
+    if (spins < 64) {
+        sched_yield();
+        return false;
+    }
+    struct timespec nap = {0, spins < 256 ? 20000 : 1000000};
+    nanosleep(&nap, NULL);
+    return true;
+}
+
+/* False when patience is at an end, or the peer is known to be. */
 static bool complete(mrl_word *request, bool out, int peer, uint64_t status[4])
 {
     uint64_t begin = mrl_raw_ns();
@@ -46,14 +59,8 @@ static bool complete(mrl_word *request, bool out, int peer, uint64_t status[4])
             return false;
         if (done)
             return true;
-        if (mrl.confined)
+        if (!rest(spins))
             continue;
-        if (spins < 64) {
-            sched_yield();
-            continue;
-        }
-        struct timespec nap = {0, spins < 256 ? 20000 : 1000000};
-        nanosleep(&nap, NULL);
         bool impatient = link.patience_ns && mrl_raw_ns() - begin > link.patience_ns;
         bool gone = (impatient || spins % LOOK_EVERY == 0) && mrl_rank_gone(peer);
         if (impatient && !gone)
@@ -135,13 +142,117 @@ int mrl_transport_send(int32_t to, const void *data, uint64_t size)
     return size ? transfer(true, to, (char *)(uintptr_t)data, size) : 0;
 }
 
+/*
+ * Letters of this rank that are under way. Every so manieth waits until it is received, so that not more than MRL_LETTERS times as
+ * many of a rank lie at others. On a simulated clock none does: there a rank that naps takes nothing.
+ */
+#define LETTER_WINDOW 16
+static struct {
+    struct letter {
+        char data[MRL_LETTER];
+        mrl_word request;
+        bool under_way;
+    } letters[MRL_LETTERS];
+    unsigned at;            /* the place that was taken last */
+    unsigned sent;
+    unsigned spins, looked; /* while none came; the rank that was looked at last */
+    uint64_t heard_ns;     /* when the last one came or left */
+} mail;
+
+/* Frees the place of a letter that has left; false: it has not yet. */
+static bool taken(struct letter *l)
+{
+    uint64_t status[4];
+    int done = 1;
+    if (l->under_way && mrl_pmpi.Test(&l->request, &done, status))
+        link.broken = true;
+    l->under_way = !done;
+    return done;
+}
+
+static int post(int32_t to, const void *data, uint64_t size)
+{
+    struct letter *l = NULL;
+    if (link.broken || !size || size > MRL_LETTER)
+        return link.broken = true;
+    for (unsigned i = 0; i < MRL_LETTERS && !l; i++) {
+        unsigned at = ++mail.at % MRL_LETTERS;
+        if (taken(&mail.letters[at]))
+            l = &mail.letters[at];
+    }
+    if (link.broken)
+        return true;
+    if (!l)
+        return MRL_FULL;
+    memcpy(l->data, data, size);
+    bool waits = !mrl.external && ++mail.sent % LETTER_WINDOW == 0;
+    if ((waits ? mrl_pmpi.Issend : mrl_pmpi.Isend)(l->data, (int)size, mrl_abi.byte, to, MAIL, link.comm, &l->request))
+        return link.broken = true;
+    l->under_way = true;
+    mail.heard_ns = mrl_raw_ns();
+    return 0;
+}
+
+/* Whether no letter will come any more, by all that is known. Any rank may be the one that does not send it. */
+static bool deserted(void)
+{
+    bool gone = link.patience_ns && mrl_raw_ns() - mail.heard_ns > link.patience_ns;
+    if (mail.spins % LOOK_EVERY == 0)
+        for (int i = 0; i < LOOK_AT && i < link.ranks && !gone; i++)
+            gone = mrl_rank_gone((int)(mail.looked++ % (unsigned)link.ranks));
+    return gone;
+}
+
+static int next(int32_t *from, void *data, uint64_t *size, uint64_t wait_ns)
+{
+    uint64_t status[4], begin = mrl_raw_ns();
+    mrl_word request = 0;
+    int there = 0, bytes = 0;
+    *size = 0;
+    if (link.broken)
+        return 1;
+    if (!mail.heard_ns)
+        mail.heard_ns = begin;
+    for (;;) {
+        if (mrl_pmpi.Iprobe(mrl_abi.any_source, MAIL, link.comm, &there, status))
+            return link.broken = true;
+        if (there)
+            break;
+        if ((rest(mail.spins++) || mrl.confined) && deserted())
+            return link.broken = true;
+        if (mrl_raw_ns() - begin > wait_ns)
+            return 0;
+    }
+    int source = *(int *)((char *)status + mrl_abi.source_at);
+    if (mrl_pmpi.Get_count(status, mrl_abi.byte, &bytes) || bytes <= 0 || bytes > MRL_LETTER ||
+        mrl_pmpi.Irecv(data, bytes, mrl_abi.byte, source, MAIL, link.comm, &request) || !complete(&request, false, source, status))
+        return link.broken = true;
+    *from = source;
+    *size = (uint64_t)bytes;
+    mail.spins = 0;
+    mail.heard_ns = mrl_raw_ns();
+    return 0;
+}
+
+/* All letters are received, mostly: the library must not be finalised before. */
+static void deliver(void)
+{
+    uint64_t begin = mrl_raw_ns();
+    for (unsigned i = 0; i < MRL_LETTERS; i++)
+        for (unsigned spins = 0; !link.broken && !taken(&mail.letters[i]); spins++)
+            if (rest(spins) && link.patience_ns && mrl_raw_ns() - begin > link.patience_ns)
+                link.broken = true;
+}
+
 const struct mrl_transport *mrl_transport(void)
 {
-    static struct mrl_transport transport = {.send = send_bytes, .receive_size = receive_size, .receive = receive_bytes};
+    static struct mrl_transport transport = {
+        .send = send_bytes, .receive_size = receive_size, .receive = receive_bytes, .post = post, .next = next};
     transport.rank = link.rank;
     transport.ranks = link.ranks;
     link.next = 1;
     link.told = false;
+    mail.heard_ns = 0;
     return link.broken ? NULL : &transport;
 }
 
@@ -152,6 +263,7 @@ void mrl_transport_patience(int64_t seconds)
 
 void mrl_transport_close(void)
 {
+    deliver();
     if (!link.broken && link.comm)
         mrl_pmpi.Comm_free(&link.comm);
 }

@@ -265,7 +265,7 @@ func RunWithWaits(ranks, cores int, script func(*Rank)) *run.Run {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			waits, err := waitstate.Find(processes[i], map[int]waitstate.Log{0: logs[i]}, link)
+			waits, err := waitstate.Find(processes[i], map[int]waitstate.Log{0: logs[i]}, link, waitstate.Alone)
 			if err != nil {
 				panic(err)
 			}

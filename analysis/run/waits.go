@@ -36,6 +36,9 @@ type Waits struct {
 	Clocks   []HostClock `json:"clocks"`
 	Events   uint64      `json:"events"`    // logged
 	LogBytes uint64      `json:"log_bytes"` // that they took
+	// ReplayedBy is how many ranks have replayed the ideal network, and a core for each: rank 0 alone, or all ranks, each its own
+	// calls; 0: none.
+	ReplayedBy uint64 `json:"replayed_by,omitempty"`
 }
 
 // HostClock is how a host's clock relates to that of rank 0's host, by which all times are told.
@@ -170,7 +173,7 @@ func (b *builder) waits(r *Run) *Waits {
 // found is what a replay has found, in which all ranks together have taken some time.
 func (b *builder) found(t *waitstate.Table, wallNs uint64) *Waits {
 	w := &Waits{Patterns: []WaitPattern{}, Sites: []WaitSite{}, Pairs: []WaitPair{}, Delays: []DelaySite{}, Critical: []CriticalSite{}, Costs: []CallCost{}, Parts: []RankParts{}, Clocks: b.clocks(t.Clocks),
-		CriticalNs: t.Length, CriticalUsefulNs: t.Useful, Events: t.Events, LogBytes: t.Bytes}
+		CriticalNs: t.Length, CriticalUsefulNs: t.Useful, Events: t.Events, LogBytes: t.Bytes, ReplayedBy: t.Players}
 	byPattern := map[waitstate.Pattern]int{}
 	wall := float64(max(wallNs, 1))
 	for _, x := range t.Waits {
@@ -289,6 +292,9 @@ func (b *builder) waitsNotSeen(add func(id string, count uint64, text string)) {
 	}
 	if t.Span > 0 {
 		add("waits-thinned", max(1, t.Looked*100/t.Span), "wait states are those of %d % of the run, evenly over it, multiplied: the logs have more events than a replay at the end may take")
+	}
+	if t.Players == 0 {
+		add("replay-unknown", 1, "what the run would take on another network is not known: it could not be replayed to the end")
 	}
 	l := &t.Lost
 	silent := uint64(b.p.World) - min(uint64(b.p.World), uint64(len(b.p.Totals))) // whose logs count as if they had ended at once

@@ -77,6 +77,8 @@ var Table = []Setting{
 		Doc: "most room per rank for the log of events that wait states are found in, about 6 bytes an event; 0: none"},
 	{Key: "trace", Kind: Number, Preset: "0", Least: 0, Most: 1 << 20, Value: "MIB",
 		Doc: "keep every event in the run directory, in up to so much room per rank, for marple timeline; 0: no trace"},
+	{Key: "replay", Kind: Choice, Preset: "auto", Choices: []string{"alone", "together", "auto"},
+		Doc: "who replays the run under scenarios when the program ends: rank 0 alone, all ranks together, or all where rank 0 has no room for it and they are quick"},
 	{Key: "deadline", Kind: Number, Preset: "60", Least: 1, Most: 86400, Value: "SECONDS",
 		Doc: "longest wait for another rank's part of the report"},
 	{Key: "keep-raw", Kind: Choice, Preset: "off", Choices: []string{"off", "on"},

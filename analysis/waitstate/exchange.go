@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"time"
 
 	"marple/analysis/callgraph"
 )
@@ -50,7 +51,9 @@ type exchange struct {
 	last     report // of all ranks; rank 0's
 	circles  int
 
-	posted, bytes uint64 // messages, in all replays
+	posted, got, bytes uint64 // messages, in all replays
+
+	latest time.Time // that replays end; zero: there is no limit. Rank 0's counts
 }
 
 // mostCircles are gone on from in a replay; where there are more, ranks do not agree on who waited for whom.
@@ -117,7 +120,7 @@ const (
 func (x *replay) apart(told *telling) (*Program, error) {
 	p := x.programOf(told)
 	p.first, p.Lanes = int(x.rank), make([]Lane, 1)
-	e := &exchange{m: x.t.(Mail), index: map[meetingID]uint32{}, peers: map[int32]*peer{}}
+	e := &exchange{m: x.t.(Mail), index: map[meetingID]uint32{}, peers: map[int32]*peer{}, latest: x.latest}
 	p.with = e
 	i := in{data: told.data}
 	if !p.decodeLane(&i, &p.Lanes[0], x.t.Ranks(), e.index) || len(i.data) > 0 {
@@ -226,7 +229,7 @@ func (e *exchange) begin(x *player) error {
 	}
 	for k := range e.ties {
 		t := &e.ties[k]
-		*t = tie{comm: t.comm, number: t.number, kind: t.kind, top: t.top, absent: t.absent}
+		*t = tie{comm: t.comm, number: t.number, kind: t.kind, top: t.top, absent: t.absent, last: math.MinInt64} // which is before the run, too
 		e.owed += t.duties()
 		if t.kind == Prefix {
 			t.below, t.until, t.known = make([]int64, t.children()), math.MinInt64, t.comm.Me == 0
@@ -437,6 +440,9 @@ func (e *exchange) turn(x *player) (over bool, err error) {
 	if over, err = e.report(x); over || err != nil {
 		return over, err
 	}
+	if e.m.Rank() == 0 && !e.latest.IsZero() && time.Now().After(e.latest) {
+		return e.judged(x, verdict{kind: tooLong})
+	}
 	from, data, err := e.m.Next()
 	if err != nil {
 		return false, err
@@ -445,7 +451,34 @@ func (e *exchange) turn(x *player) (over bool, err error) {
 		e.stuck = true
 		return false, nil
 	}
+	e.got++
 	return e.read(x, letter{int32(from), data})
+}
+
+// drain takes what is under way when a replay has been given up. Nobody says anything any more.
+func (e *exchange) drain() error {
+	for {
+		all := []int64{int64(e.posted), int64(e.got)}
+		i, err := e.together(func() (o out) {
+			o.signed(all[0])
+			o.signed(all[1])
+			return o
+		}, func(i *in) { all[0], all[1] = all[0]+i.signed(), all[1]+i.signed() })
+		if err != nil {
+			return err
+		}
+		if all[0], all[1] = i.signed(), i.signed(); all[0] == all[1] {
+			return nil
+		}
+		for data := []byte{0}; data != nil; {
+			if _, data, err = e.m.Next(); err != nil {
+				return err
+			}
+			if data != nil {
+				e.got++
+			}
+		}
+	}
 }
 
 // read takes what another rank has said.
@@ -537,9 +570,13 @@ const (
 	isOver
 	goesOn
 	givenUp
+	tooLong
 )
 
-var errCircles = errors.New("ranks do not agree on who waited for whom")
+var (
+	errCircles = errors.New("ranks do not agree on who waited for whom")
+	errTooLong = errors.New("to replay together takes ranks longer than it may")
+)
 
 func (e *exchange) parent() int32 {
 	if e.m.Rank() == 0 {
@@ -559,7 +596,7 @@ func (e *exchange) report(x *player) (over bool, err error) {
 	}
 	all := report{sent: e.sent, taken: e.taken, rank: -1}
 	if done {
-		all.length = w.end()
+		all.length = max(w.end(), 0)
 	} else if all.open = 1; w.inside {
 		all.until, all.rank = w.until, int32(e.m.Rank())
 	}
@@ -609,6 +646,8 @@ func (e *exchange) judged(x *player, v verdict) (over bool, err error) {
 		return true, nil
 	case givenUp:
 		return true, errCircles
+	case tooLong:
+		return true, errors.Join(errTooLong, e.drain())
 	case goesOn:
 		if int(v.rank) == e.m.Rank() && x.lanes[0].inside {
 			e.stuck = false

@@ -3,6 +3,7 @@ package waitstate
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,7 +20,10 @@ func apart(t require.TestingT, ranks []*Rank, scenarios []Scenario) (p *Program,
 		r.number()
 	}
 	require.NoError(t, together(ranks, func(r *Rank, d desk) error {
-		x, table, err := replayed(r, d, limits{program: MostItems, across: true})
+		x, table, err := replayed(r, d, limits{program: MostItems, who: Together})
+		if err == nil {
+			err = x.scenarios(&table)
+		}
 		if err != nil {
 			return err
 		}
@@ -136,6 +140,15 @@ func TestRanksThatWaitInCircles(t *testing.T) {
 	})
 }
 
+func copies(ranks []*Rank) (list []*Rank) {
+	for _, r := range ranks {
+		one := *r
+		one.Sends, one.Receives, one.Calls = slices.Clone(r.Sends), slices.Clone(r.Receives), slices.Clone(r.Calls)
+		list = append(list, &one)
+	}
+	return list
+}
+
 // Who has no room for other ranks' Program finds the same tables.
 func TestTablesOfRanksTogether(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -150,15 +163,9 @@ func TestTablesOfRanksTogether(t *testing.T) {
 		for _, r := range ranks {
 			r.number()
 		}
-		find := func(across bool) (all Table) {
-			copies := make([]*Rank, n)
-			for i, r := range ranks {
-				one := *r
-				one.Sends, one.Receives, one.Calls = slices.Clone(r.Sends), slices.Clone(r.Receives), slices.Clone(r.Calls)
-				copies[i] = &one
-			}
-			require.NoError(t, together(copies, func(r *Rank, d desk) error {
-				table, err := find(r, d, limits{program: MostItems, across: across})
+		find := func(who Players) (all Table) {
+			require.NoError(t, together(copies(ranks), func(r *Rank, d desk) error {
+				table, err := find(r, d, limits{program: MostItems, who: who})
 				if d.rank == 0 {
 					all = table
 				}
@@ -166,9 +173,73 @@ func TestTablesOfRanksTogether(t *testing.T) {
 			}))
 			return all
 		}
-		alone, together := find(false), find(true)
+		alone, together := find(Alone), find(Together)
+		assert.EqualValues(t, 1, alone.Players)
+		assert.EqualValues(t, n, together.Players)
+		for _, table := range []*Table{&alone, &together} {
+			table.Players = 0
+			if table.Cored != nil {
+				table.Cored.Found.Players = 0
+			}
+		}
 		require.Equal(t, alone, together)
 	})
+}
+
+// What scenarios take away may be more than there was, so that calls are entered before the run begins: that is when they were, for all.
+func TestOperationsBeforeTheRun(t *testing.T) {
+	for _, kind := range []Kind{AllToAll, ToRoot, FromRoot, Prefix} {
+		w := newWorld(5, []Comm{{ID: 7, Members: []record.Run{{Stride: 1, Count: 5}}, Size: 5}})
+		for rank := range w.ranks {
+			w.compute(rank, 10, 4)
+			w.off[rank] = 4 + int64(rank)
+		}
+		w.collective(0, kind, 0)
+		w.finish()
+		requireSame(t, w.ranks, []Scenario{{{Kind: Scale}, {Kind: Cores}}})
+	}
+}
+
+// Ranks that have given up a replay have taken all messages of it, and leave it to rank 0, which finds the same.
+func TestRanksGiveUp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 9).Draw(t, "ranks")
+		comms := randomComms(t, n)
+		w := newWorld(n, comms)
+		w.crowded = newWorld(n, comms)
+		w.random(t, rapid.IntRange(1, 40).Draw(t, "steps"))
+		ranks := w.crowded.own()
+		for _, r := range ranks {
+			r.number()
+		}
+		find := func(who Players, latest time.Time) (all Table) {
+			require.NoError(t, together(copies(ranks), func(r *Rank, d desk) error {
+				x, own, err := replayed(r, d, limits{program: MostItems, who: who})
+				if err != nil {
+					return err
+				}
+				x.latest = latest
+				table, err := x.ofAll(own)
+				if d.rank == 0 {
+					all = table
+				}
+				assert.Empty(t, d.boxes[d.rank].posted)
+				return err
+			}))
+			return all
+		}
+		require.Equal(t, find(Alone, time.Time{}), find(Together, time.Unix(1, 0)))
+	})
+}
+
+// Who replays is decided by what is foreseen: as many messages, one after the other, as there are, and calls.
+func TestQuick(t *testing.T) {
+	const ms, us = 1_000_000, 1000
+	assert.True(t, quick(1000, 5*us, 10_000, 2, 50*ms), "18 ms")
+	assert.False(t, quick(1000, 50*us, 10_000, 2, 50*ms), "108 ms")
+	assert.False(t, quick(1000, 5*us, 65_536, 2, 50*ms), "62 ms")
+	assert.True(t, quick(1000, 50*us, 10_000, 2, 200*ms))
+	assert.False(t, quick(1<<40, 1<<40, 1<<40, 5, 50*ms))
 }
 
 // Operations that another thread has entered on one of the ranks keep nobody waiting.
@@ -187,4 +258,39 @@ func TestOperationOfAnotherThread(t *testing.T) {
 	}
 	_, times := apart(t, w.ranks, []Scenario{IdealNetwork()})
 	assert.EqualValues(t, 10+20, times[0][0].Length)
+}
+
+// However quick the machine is, ranks decide the same, and have the run's figures.
+func TestPlayersAgree(t *testing.T) {
+	processes, logs := relay(t, 5000)
+	whole := replayWithin(t, processes, logs, limits{program: 1 << 30})
+	for _, who := range []Players{Alone, Together, Auto} {
+		ranks, across, said := make([]*Rank, len(processes)), make([]bool, len(processes)), Table{}
+		for i := range ranks {
+			ranks[i] = ofProcess(processes[i], logs[i])
+		}
+		require.NoError(t, together(ranks, func(r *Rank, d desk) error {
+			x, own, err := replayed(r, d, limits{program: 4000, who: who})
+			if err != nil {
+				return err
+			}
+			assert.NotNil(t, x.less, "rank 0 has no room for all")
+			table, err := x.ofAll(own)
+			if across[d.rank] = x.across; d.rank == 0 {
+				said = table
+			}
+			return err
+		}))
+		assert.Equal(t, []bool{across[0], across[0], across[0]}, across)
+		switch who {
+		case Alone:
+			assert.EqualValues(t, 1, said.Players)
+		case Together:
+			assert.EqualValues(t, 3, said.Players)
+			assert.Equal(t, whole.Ideal, said.Ideal)
+		case Auto:
+			assert.Contains(t, []uint64{1, 3}, said.Players)
+		}
+		assert.InEpsilon(t, float64(whole.Ideal)/float64(whole.Replayed), float64(said.Ideal)/float64(said.Replayed), 0.1)
+	}
 }

@@ -1,15 +1,19 @@
 package waitstate
 
 import (
+	"errors"
+
 	"marple/analysis/callgraph"
 	"marple/analysis/record"
 	"marple/analysis/stat"
 )
 
 // Find is what a process does at the end: it replays its logs together with all other ranks. Rank 0 gets what all
-// have found, also where an error has ended the second replay, with cores.
-func Find(p *record.Process, logs map[int]Log, t Transport) (Table, error) {
-	return find(ofProcess(p, logs), t, atTheEnd)
+// have found, also where an error has ended what they replay under scenarios. Together, and Auto, need a Mail.
+func Find(p *record.Process, logs map[int]Log, t Transport, who Players) (Table, error) {
+	within := atTheEnd
+	within.who = who
+	return find(ofProcess(p, logs), t, within)
 }
 
 func ofProcess(p *record.Process, logs map[int]Log) *Rank {
@@ -59,11 +63,16 @@ func (r *Rank) Unread() error {
 }
 
 func find(r *Rank, t Transport, within limits) (Table, error) {
-	top := stat.Top(t.Ranks())
 	x, own, err := replayed(r, t, within)
 	if err != nil {
 		return Table{}, err
 	}
+	return x.ofAll(own)
+}
+
+// ofAll is what all ranks have found, and what follows from scenarios; rank 0's.
+func (x *replay) ofAll(own Table) (Table, error) {
+	t, top := x.t, stat.Top(x.t.Ranks())
 	all, err := gather(t, own, top)
 	if err != nil {
 		return Table{}, err
@@ -72,9 +81,17 @@ func find(r *Rank, t Transport, within limits) (Table, error) {
 		all.Looked, all.Span = x.looked, x.span
 	}
 	all.scale(x.looked, x.span)
+	if err := x.scenarios(&all); err != nil {
+		return all, err
+	}
 	y := x.scene
 	enlarge(y.looked, y.span, &all.Ideal, &all.Replayed)
 	cored, err := y.withCores(all.Program)
+	if errors.Is(err, errTooLong) { // on all ranks
+		y = x.brief
+		y.leave()
+		cored, err = y.withCores(all.Program)
+	}
 	if err != nil || cored == nil {
 		return all, err
 	}
@@ -223,7 +240,7 @@ func (t *Table) decode(data []byte, whole bool) error {
 }
 
 func (t *Table) numbers() []*uint64 {
-	return append([]*uint64{&t.Ranks, &t.Events, &t.Bytes, &t.Length, &t.Useful, &t.Explained, &t.Ideal, &t.Replayed, &t.Looked, &t.Span}, t.Lost.Fields()...)
+	return append([]*uint64{&t.Ranks, &t.Events, &t.Bytes, &t.Length, &t.Useful, &t.Explained, &t.Ideal, &t.Replayed, &t.Players, &t.Looked, &t.Span}, t.Lost.Fields()...)
 }
 
 func (o *out) ranks(list []stat.Ranked) {

@@ -157,7 +157,12 @@ func (x *replay) scenarios(table *Table) error {
 	if err != nil {
 		return err
 	}
-	x.scene = brief
+	x.scene, x.brief = brief, brief
+	if !x.again {
+		if err := x.decide(); err != nil {
+			return err
+		}
+	}
 	told, err := brief.tell()
 	if err != nil {
 		return err
@@ -167,13 +172,22 @@ func (x *replay) scenarios(table *Table) error {
 			return err
 		}
 	}
-	if !x.across {
-		if table.Program != nil {
-			table.Ideal, table.Replayed = uint64(table.Program.Under(IdealNetwork()).Length), uint64(table.Program.Span)
+	if x.across {
+		if err := x.ideal(table, told); !errors.Is(err, errTooLong) || x.again {
+			return errWithout(err, errTooLong)
 		}
-		return nil
+		x.scene = brief
+		x.leave()
 	}
-	if x.scene = x; brief != x {
+	if table.Program != nil {
+		table.Ideal, table.Replayed, table.Players = uint64(table.Program.Under(IdealNetwork()).Length), uint64(table.Program.Span), 1
+	}
+	return nil
+}
+
+// ideal has ranks replay the ideal network together; told is of as much of the run as rank 0 can replay.
+func (x *replay) ideal(table *Table, told *telling) (err error) {
+	if x.scene = x; x.brief != x {
 		if told, err = x.tell(); err != nil {
 			return err
 		}
@@ -185,13 +199,23 @@ func (x *replay) scenarios(table *Table) error {
 	if err == nil {
 		var times *Times
 		if times, err = own.under(IdealNetwork()); err == nil && x.rank == 0 {
-			table.Ideal, table.Replayed = uint64(times.Length), uint64(told.span)
+			table.Ideal, table.Replayed, table.Players = uint64(times.Length), uint64(told.span), uint64(x.t.Ranks())
 		}
 	}
-	if errors.Is(err, errCircles) { // on all ranks
+	if err == nil {
+		x.own = own
+	}
+	return errWithout(err, errCircles)
+}
+
+// leave the rest to rank 0.
+func (x *replay) leave() { x.across, x.own = false, nil }
+
+// errWithout is an error, unless it is one that all ranks have, and can do without what it has ended.
+func errWithout(err, known error) error {
+	if errors.Is(err, known) {
 		return nil
 	}
-	x.own = own
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/bits"
 	"slices"
+	"time"
 
 	"marple/analysis/callgraph"
 	"marple/analysis/record"
@@ -19,6 +20,9 @@ import (
 func Replay(r *Rank, t Transport) (Table, error) {
 	x, table, err := replayed(r, t, limits{program: MostItems})
 	if err == nil {
+		err = x.scenarios(&table)
+	}
+	if err == nil {
 		table.Cored, err = x.scene.withCores(table.Program)
 	}
 	return table, err
@@ -31,8 +35,11 @@ func (x *replay) withCores(p *Program) (*Cored, error) {
 		return nil, err
 	}
 	y := newReplay(then, x.t)
-	y.across, y.again = x.across, true
+	y.across, y.latest, y.again = x.across, x.latest, true
 	found, err := y.find()
+	if err == nil {
+		err = y.scenarios(&found)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +53,7 @@ func newReplay(r *Rank, t Transport) *replay {
 
 func replayed(r *Rank, t Transport, within limits) (*replay, Table, error) {
 	x := newReplay(r, t)
-	x.within, x.across = within, within.across
+	x.within = within
 	var clocks Table
 	if err := x.align(&clocks); err != nil {
 		return x, Table{}, err
@@ -68,7 +75,7 @@ func (x *replay) find() (Table, error) {
 		return table, err
 	}
 	table.Lost = x.r.Lost
-	return table, x.scenarios(&table)
+	return table, nil
 }
 
 // match finds what calls depended on.
@@ -100,14 +107,16 @@ type replay struct {
 	needs []waited
 
 	within limits
-	left   *unread  // that was read
-	clock  Clock    // of its host
-	less   view     // of the run, for briefly; nil: no less than this
-	whole  int64    // time that it is of
-	scene  *replay  // that is replayed under scenarios: this one, or what briefly gives
-	across bool     // by all ranks together, each its own calls; else by rank 0
-	own    *Program // of this rank's calls, if so
-	again  bool     // this is of a run with a core for each rank
+	left   *unread   // that was read
+	clock  Clock     // of its host
+	less   view      // of the run, for briefly; nil: no less than this
+	whole  int64     // time that it is of
+	brief  *replay   // what briefly gives
+	scene  *replay   // that is replayed under scenarios: this one, or the brief one
+	across bool      // by all ranks together, each its own calls; else by rank 0
+	latest time.Time // that ranks do so; zero: there is no limit
+	own    *Program  // of this rank's calls, if so
+	again  bool      // this is of a run with a core for each rank
 
 	depends []dependence
 	begin   int64  // of the first rank

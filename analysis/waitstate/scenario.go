@@ -182,6 +182,9 @@ func (p *Program) player(s Scenario) *player {
 	x := &player{p: p, lanes: make([]way, len(p.Lanes)), with: p.with}
 	if x.with == nil {
 		x.meets = make([]meeting, len(p.Meets))
+		for i := range x.meets {
+			x.meets[i].last = math.MinInt64
+		}
 	}
 	for i := range p.Lanes {
 		l, w := &p.Lanes[i], &x.lanes[i]

@@ -30,7 +30,7 @@ type limits struct {
 	each, all uint64 // events of a rank, and of all together
 	program   uint64 // of all together in the Program, or LeastWaits of each if that is more
 	inTime    bool   // see budgetPart
-	across    bool   // ranks replay scenarios together, whatever that takes
+	who       Players
 }
 
 var atTheEnd = limits{each: MostReplayed, program: MostItems, inTime: true}

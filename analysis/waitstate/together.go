@@ -19,7 +19,7 @@ func FindAll(ranks []*Rank) (Table, error) {
 		if r.unread != nil {
 			r.unread.turn = turn
 		}
-		tables[d.rank], err = find(r, d, limits{all: MostTogether, program: MostItems, across: true})
+		tables[d.rank], err = find(r, d, limits{all: MostTogether, program: MostItems, who: Together})
 		return err
 	})
 	return tables[0], err
@@ -100,12 +100,12 @@ func someSight(ranks []*Rank) sight {
 // office is a Mail between goroutines. What ranks have left may be damaged, so that they do not agree on who
 // sends whom: when all wait for each other, or one has failed, nobody waits any more.
 type office struct {
-	lock   sync.Mutex
-	boxes  []box
-	busy   int // ranks that neither wait nor have ended
-	shut   bool
-	posted int // letters
-	told   int // how many there were when all waited, and were told so
+	lock  sync.Mutex
+	boxes []box
+	busy  int // ranks that neither wait nor have ended
+	shut  bool
+	said  int // letters
+	told  int // how many there were when all waited, and were told so
 }
 
 type box struct {
@@ -126,8 +126,8 @@ func (o *office) idle() {
 	if o.busy--; o.busy > 0 {
 		return
 	}
-	if o.told < o.posted { // they may still have something to say then
-		o.told = o.posted
+	if o.told < o.said { // they may still have something to say then
+		o.told = o.said
 		for i := range o.boxes {
 			if b := &o.boxes[i]; b.awaited == anybody {
 				o.wake(b)
@@ -177,6 +177,7 @@ func (d desk) Send(to int, data []byte) error {
 	defer d.lock.Unlock()
 	b := &d.boxes[to]
 	b.letters[d.rank] = append(b.letters[d.rank], data)
+	d.said++
 	if b.awaited == d.rank {
 		d.wake(b)
 	}
@@ -191,7 +192,7 @@ func (d desk) Post(to int, data []byte) error {
 	defer d.lock.Unlock()
 	b := &d.boxes[to]
 	b.posted = append(b.posted, letter{int32(d.rank), data})
-	d.posted++
+	d.said++
 	if b.awaited == anybody {
 		d.wake(b)
 	}

@@ -201,6 +201,7 @@ type Table struct {
 	Explained uint64  // ranks whose Delays, and part in Critical, are known
 	// Of the time Replayed, Ideal would be left on a network on which messages take no time, ns; rank 0's.
 	Ideal, Replayed uint64
+	Players         uint64 // ranks that have replayed it: one, or all; rank 0's
 	// Only so much of a span of time was replayed, ns, evenly over the run, and what was found there is multiplied; rank 0's,
 	// and 0 where everything was.
 	Looked, Span uint64
@@ -235,7 +236,7 @@ const MostPairs = 16384
 // Merge adds the findings of other ranks. top is how many ranks each row keeps.
 func Merge(a, b Table, top int) Table {
 	m := Table{Ranks: a.Ranks + b.Ranks, Events: a.Events + b.Events, Bytes: a.Bytes + b.Bytes, Length: a.Length + b.Length,
-		Useful: a.Useful + b.Useful, Explained: a.Explained + b.Explained, Ideal: a.Ideal + b.Ideal, Replayed: a.Replayed + b.Replayed, Looked: a.Looked + b.Looked, Span: a.Span + b.Span, Lost: a.Lost}
+		Useful: a.Useful + b.Useful, Explained: a.Explained + b.Explained, Ideal: a.Ideal + b.Ideal, Replayed: a.Replayed + b.Replayed, Players: a.Players + b.Players, Looked: a.Looked + b.Looked, Span: a.Span + b.Span, Lost: a.Lost}
 	m.Clocks = append(slices.Clone(a.Clocks), b.Clocks...) // one of them is empty
 	theirs := b.Lost
 	for i, x := range m.Lost.Fields() {
