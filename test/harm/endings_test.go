@@ -196,6 +196,10 @@ func ending(t testing.TB, mpi *harness.Library, ranks int, account string, befor
 		if a, ok := readOwnAccount(fmt.Sprintf("%s-%d", account, rank)); ok {
 			if executable, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", a.pid)); executable == program {
 				_ = syscall.Kill(int(a.pid), syscall.SIGKILL)
+				require.Eventually(t, func() bool {
+					text, _ := os.ReadFile(fmt.Sprintf("%s-%d.status", account, rank))
+					return len(text) > 0
+				}, harness.Patience, time.Millisecond)
 			}
 		}
 	}
@@ -368,7 +372,6 @@ func recovered(t testing.TB, directory string) *run.Run {
 func start(t testing.TB, line []string) *exec.Cmd {
 	t.Helper()
 	job := exec.Command(line[0], line[1:]...)
-	job.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
 	job.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(t, job.Start())
 	t.Cleanup(func() { _ = syscall.Kill(-job.Process.Pid, syscall.SIGKILL) })
