@@ -195,11 +195,9 @@ func ending(t testing.TB, mpi *harness.Library, ranks int, account string, befor
 	for rank := range ranks { // MPICH 4.2's launcher leaves behind who waits for a rank that has failed
 		if a, ok := readOwnAccount(fmt.Sprintf("%s-%d", account, rank)); ok {
 			if executable, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", a.pid)); executable == program {
+				shell := shellOf(int(a.pid))
 				_ = syscall.Kill(int(a.pid), syscall.SIGKILL)
-				require.Eventually(t, func() bool {
-					text, _ := os.ReadFile(fmt.Sprintf("%s-%d.status", account, rank))
-					return len(text) > 0
-				}, harness.Patience, time.Millisecond)
+				require.Eventually(t, func() bool { return gone(int(a.pid)) && (shell == 0 || gone(shell)) }, harness.Patience, time.Millisecond)
 			}
 		}
 	}
@@ -348,6 +346,18 @@ func gone(pid int) bool {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, _ := strings.Cut(string(data), ") ")
 	return err != nil || strings.HasPrefix(rest, "Z") || strings.HasPrefix(rest, "X")
+}
+
+// shellOf is the shell that a process was started by, 0 if there is none any more.
+func shellOf(pid int) (parent int) {
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if _, rest, ok := strings.Cut(string(data), ") "); ok {
+		_, _ = fmt.Sscanf(rest, "%1s %d", new(string), &parent)
+	}
+	if name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", parent)); string(name) != "sh\n" {
+		return 0
+	}
+	return parent
 }
 
 // consistent holds what was read of ranks against their own accounts from before and after the reading.

@@ -63,6 +63,7 @@ func prepare() (err error) {
 	if Build, err = filepath.Abs(Build); err != nil {
 		return err
 	}
+	forget()
 	if stale(filepath.Join(Build, "mock", "bin", "mpirun"), filepath.Join(Top, "test", "mock")) {
 		if out, err := exec.Command(filepath.Join(Top, "test", "mock", "build.sh"), filepath.Join(Build, "mock")).CombinedOutput(); err != nil {
 			return fmt.Errorf("test/mock/build.sh: %w\n%s", err, out)
@@ -185,16 +186,8 @@ func Compile(t testing.TB, compiler, program string, arguments ...string) string
 	out := filepath.Join(t.TempDir(), filepath.Base(program))
 	// MPICH's special addresses, such as MPI_STATUSES_IGNORE, look to gcc like arrays that are too short.
 	line := []string{"-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow", "-Wno-stringop-overread",
-		"-I" + filepath.Join(Top, "cshim", "include"), "-o", out}
-	for _, argument := range append([]string{Apps(program + ".c")}, arguments...) {
-		if strings.HasSuffix(argument, ".c") {
-			_, err := os.ReadFile(argument) // see artifact
-			require.NoError(t, err)
-		}
-		line = append(line, argument)
-	}
-	output, err := exec.Command(compiler, line...).CombinedOutput()
-	require.NoError(t, err, "%s %s\n%s", compiler, strings.Join(line, " "), output)
+		"-I" + filepath.Join(Top, "cshim", "include"), Apps(program + ".c")}
+	Cc(t, out, compiler, append(line, arguments...)...)
 	return out
 }
 
