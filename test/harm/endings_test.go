@@ -189,16 +189,20 @@ func ending(t testing.TB, mpi *harness.Library, ranks int, account string, befor
 	t.Helper()
 	program := before[len(before)-1]
 	if mpi == harness.Mpich {
-		before = append([]string{"sh", "-c", `of=$0-$PMI_RANK; "$@" >$of.stdout 2>$of.stderr; status=$?; echo $status >$of.status; exit $status`, account}, before...)
+		before = append([]string{"sh", "-c", `of=$0-$PMI_RANK; echo $$ >$of.shell; "$@" >$of.stdout 2>$of.stderr; status=$?; echo $status >$of.status; exit $status`, account}, before...)
 	}
 	r = harness.Command{}.Run(t, mpi.Launch(ranks, slices.Concat(before, []string{account}, how)...)...)
-	for rank := range ranks { // MPICH 4.2's launcher leaves behind who waits for a rank that has failed
-		if a, ok := readOwnAccount(fmt.Sprintf("%s-%d", account, rank)); ok {
+	for rank := range ranks { // MPICH 4.2's launcher leaves behind who waits for a rank that has failed, and may end before the shells
+		of := fmt.Sprintf("%s-%d", account, rank)
+		if a, ok := readOwnAccount(of); ok {
 			if executable, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", a.pid)); executable == program {
-				shell := shellOf(int(a.pid))
 				_ = syscall.Kill(int(a.pid), syscall.SIGKILL)
-				require.Eventually(t, func() bool { return gone(int(a.pid)) && (shell == 0 || gone(shell)) }, harness.Patience, time.Millisecond)
 			}
+		}
+		if text, err := os.ReadFile(of + ".shell"); err == nil {
+			shell, err := strconv.Atoi(strings.TrimSpace(string(text)))
+			require.NoError(t, err)
+			require.Eventually(t, func() bool { return gone(shell) }, harness.Patience, time.Millisecond)
 		}
 	}
 	if mpi != harness.Mpich {
@@ -346,18 +350,6 @@ func gone(pid int) bool {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, _ := strings.Cut(string(data), ") ")
 	return err != nil || strings.HasPrefix(rest, "Z") || strings.HasPrefix(rest, "X")
-}
-
-// shellOf is the shell that a process was started by, 0 if there is none any more.
-func shellOf(pid int) (parent int) {
-	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if _, rest, ok := strings.Cut(string(data), ") "); ok {
-		_, _ = fmt.Sscanf(rest, "%1s %d", new(string), &parent)
-	}
-	if name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", parent)); string(name) != "sh\n" {
-		return 0
-	}
-	return parent
 }
 
 // consistent holds what was read of ranks against their own accounts from before and after the reading.
