@@ -2,6 +2,7 @@ package symbol
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -37,20 +39,25 @@ func command(t testing.TB, dir, name string, args ...string) string {
 	needTool(t, name)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, name, args...)
+	limited := fmt.Sprintf(`ulimit -t %d; exec "$@"`, processor)
+	cmd := exec.CommandContext(ctx, "sh", slices.Concat([]string{"-c", limited, "sh", name}, args)...)
 	cmd.Dir = dir
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	if ctx.Err() != nil { // llvm-dwp 19, of what gcc 14 has compiled
-		t.Skipf("%s does not end", name)
+	var exit *exec.ExitError
+	if ctx.Err() != nil || errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signaled() && exit.SystemTime()+exit.UserTime() > (processor-1)*time.Second {
+		t.Skipf("%s does not end", name) // llvm-dwp 19, of what gcc 14 has compiled
 	}
 	require.NoError(t, err, "%s %s\n%s", name, strings.Join(args, " "), stderr.String())
 	return string(out)
 }
 
-// patience is after how long a compiler, or another tool, is taken for hung.
-const patience = 5 * time.Minute
+// A compiler, or another tool, is taken for hung after so long, or when it has computed for so many seconds: none takes three.
+const (
+	patience  = 5 * time.Minute
+	processor = 60
+)
 
 // accepts reports whether a compiler knows some flags.
 func accepts(t testing.TB, compiler string, flags ...string) bool {
