@@ -199,7 +199,7 @@ func ending(t testing.TB, mpi *harness.Library, ranks int, account string, befor
 				_ = syscall.Kill(int(a.pid), syscall.SIGKILL)
 			}
 		}
-		if text, err := os.ReadFile(of + ".shell"); err == nil {
+		if text, err := os.ReadFile(of + ".shell"); err == nil && len(text) > 0 {
 			shell, err := strconv.Atoi(strings.TrimSpace(string(text)))
 			require.NoError(t, err)
 			require.Eventually(t, func() bool { return gone(shell) }, harness.Patience, time.Millisecond)
@@ -211,7 +211,7 @@ func ending(t testing.TB, mpi *harness.Library, ranks int, account string, befor
 	statuses, r.Stdout, r.Stderr = map[int]int{}, "", ""
 	for rank := range ranks {
 		of := fmt.Sprintf("%s-%d", account, rank)
-		if text, err := os.ReadFile(of + ".status"); err == nil {
+		if text, err := os.ReadFile(of + ".status"); err == nil && len(text) > 0 { // it may be killed when it begins to write
 			statuses[rank], err = strconv.Atoi(strings.TrimSpace(string(text)))
 			require.NoError(t, err)
 		}
