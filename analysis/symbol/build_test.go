@@ -2,12 +2,17 @@ package symbol
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -34,20 +39,25 @@ func command(t testing.TB, dir, name string, args ...string) string {
 	needTool(t, name)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, name, args...)
+	limited := fmt.Sprintf(`ulimit -t %d; exec "$@"`, processor)
+	cmd := exec.CommandContext(ctx, "sh", slices.Concat([]string{"-c", limited, "sh", name}, args)...)
 	cmd.Dir = dir
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	if ctx.Err() != nil { // llvm-dwp 19, of what gcc 14 has compiled
-		t.Skipf("%s does not end", name)
+	var exit *exec.ExitError
+	if ctx.Err() != nil || errors.As(err, &exit) && slices.Contains([]syscall.Signal{syscall.SIGXCPU, syscall.SIGKILL}, exit.Sys().(syscall.WaitStatus).Signal()) {
+		t.Skipf("%s does not end", name) // llvm-dwp 19, of what gcc 14 has compiled
 	}
 	require.NoError(t, err, "%s %s\n%s", name, strings.Join(args, " "), stderr.String())
 	return string(out)
 }
 
-// patience is after how long a compiler, or another tool, is taken for hung.
-const patience = 5 * time.Minute
+// A compiler, or another tool, is taken for hung after so long, or when it has computed for so many seconds: none takes three.
+const (
+	patience  = 5 * time.Minute
+	processor = 60
+)
 
 // accepts reports whether a compiler knows some flags.
 func accepts(t testing.TB, compiler string, flags ...string) bool {
@@ -106,15 +116,15 @@ func (p program) build(t testing.TB, dir string) (exe, module string) {
 		cc = p.compiler
 	}
 
-	source := append([]string{"-c", "-o", "source.o"}, compile...)
+	source := slices.Clone(compile)
 	if p.compiler == "gfortran" {
 		source = append(source, "-cpp", "-DFILE='"+p.source+" '")
 	}
-	command(t, dir, p.compiler, append(source, testdata(t, p.source))...)
+	compiled(t, dir, "source.o", p.compiler, append(source, testdata(t, p.source))...)
 	// The rest must not have debug information, or the test might pass
 	// because of that.
-	command(t, dir, cc, "-c", "-O1", mode, "-o", "probe.o", testdata(t, "probe.c"))
-	command(t, dir, cc, "-c", "-O1", mode, "-o", "main.o", testdata(t, "main.c"))
+	compiled(t, dir, "probe.o", cc, "-O1", mode, testdata(t, "probe.c"))
+	compiled(t, dir, "main.o", cc, "-O1", mode, testdata(t, "main.c"))
 	objects := []string{"source.o", "probe.o"}
 	if p.compiler != "gfortran" && p.link != "shared" {
 		objects = append(objects, "main.o")
@@ -145,6 +155,37 @@ func (p program) build(t testing.TB, dir string) (exe, module string) {
 	}
 	command(t, dir, p.compiler, append(append([]string{"-o", exe}, objects...), link...)...)
 	return exe, exe
+}
+
+// An object is what a compiler has made of a file.
+type object struct {
+	sync.Mutex
+	data []byte
+}
+
+// objects are all there are, by command line: many tests use the same.
+var objects sync.Map
+
+// compiled compiles a file, once for all tests that ask for the same; but for those that leave further files in their directory.
+func compiled(t testing.TB, dir, file, compiler string, args ...string) {
+	t.Helper()
+	line := append([]string{"-c", "-o", file}, args...)
+	if slices.Contains(args, "-gsplit-dwarf") || compiler == "gfortran" {
+		command(t, dir, compiler, line...)
+		return
+	}
+	found, _ := objects.LoadOrStore(fmt.Sprintf("%s %q", compiler, line), &object{})
+	o := found.(*object)
+	o.Lock()
+	defer o.Unlock()
+	if o.data == nil {
+		command(t, dir, compiler, line...)
+		data, err := os.ReadFile(filepath.Join(dir, file))
+		require.NoError(t, err)
+		o.data = data
+		return
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, file), o.data, 0o666))
 }
 
 // An expectation is what a test program says about one of its addresses.

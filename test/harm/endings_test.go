@@ -5,12 +5,14 @@ package harm
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -123,27 +125,25 @@ func TestEndings(t *testing.T) {
 						how = append(how, "1")
 					}
 					scratch := t.TempDir()
-					bare := harness.Command{}.Run(t, mpi.Launch(ranks, append([]string{program, filepath.Join(scratch, "bare")}, how...)...)...)
 					directory, account := filepath.Join(scratch, "run"), filepath.Join(scratch, "measured")
-					line := append([]string{harness.Artifact(t, "marple"), "exec", "--out", directory, "--", program, account}, how...)
-					measured := harness.Command{}.Run(t, mpi.Launch(ranks, line...)...)
+					bare, statuses := ending(t, mpi, ranks, filepath.Join(scratch, "bare"), []string{program}, how)
+					measured, statusesMeasured := ending(t, mpi, ranks, account, []string{harness.Artifact(t, "marple"), "exec", "--out", directory, "--", program}, how)
 
-					// What MPICH's launcher makes of a rank that is missing depends on which it misses first; it may stop the others.
-					stopped := strings.Contains(bare.Stdout+measured.Stdout, "BAD TERMINATION") && end.ended == "exited"
-					loses := mpi == harness.Mpich && (end.ended == "failed" || end.ended == "aborted") // its launcher, what ranks have printed last, bare as well
-					switch {
-					case loses || mpi == harness.Mpich && !end.reports:
-						assert.Equal(t, bare.Code == 0, measured.Code == 0)
-					case mpi == harness.Mpich && stopped:
-						t.Log("stopped by the launcher, bare or measured")
-					default:
+					switch aborts := end.ended == "failed" || end.ended == "aborted"; {
+					case mpi != harness.Mpich:
 						assert.Equal(t, bare.Code, measured.Code, "exit status\nbare:\n%s\nmeasured:\n%s", bare.Stderr, measured.Stderr)
-						assert.Equal(t, sorted(bare.Stdout), sorted(measured.Stdout))
+					case aborts: // the launcher ends everybody, the witnesses, too
+						assert.Equal(t, bare.Code == 0, measured.Code == 0)
+					case who == "one":
+						require.Contains(t, statuses, 1)
+						assert.Equal(t, statuses[1], statusesMeasured[1], "exit status of rank 1\nbare:\n%s\nmeasured:\n%s", bare.Stderr, measured.Stderr)
+					default:
+						assert.Equal(t, ofThemselves(statuses, end.how), ofThemselves(statusesMeasured, end.how), "exit status\nbare:\n%s\nmeasured:\n%s", bare.Stderr, measured.Stderr)
+						assert.Len(t, ofThemselves(statuses, end.how), 1)
 					}
+					assert.Equal(t, sorted(bare.Stdout), sorted(measured.Stdout))
 					assert.Empty(t, measured.Said())
-					if !loses || measured.Reported() { // that may be among what is lost: it is in the run directory
-						assert.Equal(t, end.reports, measured.Reported(), measured.Stderr)
-					}
+					assert.Equal(t, end.reports, measured.Reported(), measured.Stderr)
 					if !end.reports {
 						recovered := harness.Command{}.Run(t, harness.Artifact(t, "marple"), "recover", directory)
 						assert.Zero(t, recovered.Code, recovered.Stderr)
@@ -179,6 +179,55 @@ func TestEndings(t *testing.T) {
 			}
 		}
 	})
+}
+
+// ending runs endings.c, or marple with it, to its end; nothing of it goes on. Under MPICH statuses are the ranks' exit statuses by the
+// account of a shell around each, and the output is what it has kept of the rank's: what the launcher makes of ranks that end one after
+// the other, and what it passes on of what they have printed last, differs from one bare run to the next. There is none of a rank
+// whose shell the launcher has killed.
+func ending(t testing.TB, mpi *harness.Library, ranks int, account string, before, how []string) (r harness.Result, statuses map[int]int) {
+	t.Helper()
+	program := before[len(before)-1]
+	if mpi == harness.Mpich {
+		before = append([]string{"sh", "-c", `of=$0-$PMI_RANK; echo $$ >$of.shell; "$@" >$of.stdout 2>$of.stderr; status=$?; echo $status >$of.status; exit $status`, account}, before...)
+	}
+	r = harness.Command{}.Run(t, mpi.Launch(ranks, slices.Concat(before, []string{account}, how)...)...)
+	for rank := range ranks { // MPICH 4.2's launcher leaves behind who waits for a rank that has failed, and may end before the shells
+		of := fmt.Sprintf("%s-%d", account, rank)
+		if a, ok := readOwnAccount(of); ok {
+			if executable, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", a.pid)); executable == program {
+				_ = syscall.Kill(int(a.pid), syscall.SIGKILL)
+			}
+		}
+		if text, err := os.ReadFile(of + ".shell"); err == nil && len(text) > 0 {
+			shell, err := strconv.Atoi(strings.TrimSpace(string(text)))
+			require.NoError(t, err)
+			require.Eventually(t, func() bool { return gone(shell) }, harness.Patience, time.Millisecond)
+		}
+	}
+	if mpi != harness.Mpich {
+		return r, nil
+	}
+	statuses, r.Stdout, r.Stderr = map[int]int{}, "", ""
+	for rank := range ranks {
+		of := fmt.Sprintf("%s-%d", account, rank)
+		if text, err := os.ReadFile(of + ".status"); err == nil && len(text) > 0 { // it may be killed when it begins to write
+			statuses[rank], err = strconv.Atoi(strings.TrimSpace(string(text)))
+			require.NoError(t, err)
+		}
+		for file, into := range map[string]*string{".stdout": &r.Stdout, ".stderr": &r.Stderr} {
+			text, err := os.ReadFile(of + file)
+			require.NoError(t, err)
+			*into += string(text)
+		}
+	}
+	return r, statuses
+}
+
+// ofThemselves are the different exit statuses of ranks that the launcher has not killed.
+func ofThemselves(statuses map[int]int, how string) []int {
+	list := slices.Sorted(maps.Values(statuses))
+	return slices.DeleteFunc(slices.Compact(list), func(status int) bool { return status == 128+int(syscall.SIGKILL) && how != "SIGKILL" })
 }
 
 // sorted are the lines of an output, whose order and process ids no two runs share.
@@ -325,7 +374,6 @@ func recovered(t testing.TB, directory string) *run.Run {
 func start(t testing.TB, line []string) *exec.Cmd {
 	t.Helper()
 	job := exec.Command(line[0], line[1:]...)
-	job.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
 	job.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(t, job.Start())
 	t.Cleanup(func() { _ = syscall.Kill(-job.Process.Pid, syscall.SIGKILL) })

@@ -127,9 +127,13 @@ func (h host) test(t testing.TB, mpi *harness.Library, program string) {
 	}
 	directory := filepath.Join(t.TempDir(), "run")
 	r := c.Run(t, mpi.Launch(hostRanks, harness.Artifact(t, "marple"), "exec", "--out", directory, program, h.mode)...)
-	if r.Code != 0 { // not every MPI library survives every host
-		if bare := c.Run(t, mpi.Launch(hostRanks, program, h.mode)...); bare.Code == r.Code {
-			t.Skipf("%s ends it without Marple, too: %d", mpi.Name, bare.Code)
+	if _, ranks := ended(r.Stdout); r.Code != 0 || ranks < hostRanks { // not every MPI library survives every host, each time
+		const times = 16
+		for range times {
+			bare := c.Run(t, mpi.Launch(hostRanks, program, h.mode)...)
+			if _, ranks := ended(bare.Stdout); bare.Code == r.Code && (r.Code != 0 || ranks < hostRanks) {
+				t.Skipf("%s ends it without Marple, too: %d, with %d of %d ranks at their end", mpi.Name, bare.Code, ranks, hostRanks)
+			}
 		}
 	}
 	require.Zero(t, r.Code, "%s\n%s", r.Stdout, r.Stderr)
@@ -220,7 +224,13 @@ func otherCPU(r *run.Run) (sum float64) {
 // steps adds up what the ranks say of themselves: how many calls of MPI_Sendrecv they have made.
 func steps(t testing.TB, stdout string) uint64 {
 	t.Helper()
-	sum, ranks := uint64(0), 0
+	sum, ranks := ended(stdout)
+	require.Equal(t, hostRanks, ranks, stdout)
+	return sum
+}
+
+// ended is that sum, and how many ranks have said so at their end.
+func ended(stdout string) (sum uint64, ranks int) {
 	words := strings.Fields(strings.ReplaceAll(stdout, "ok", " ok")) // MPICH may join the ranks' lines
 	for i := 0; i+1 < len(words); i++ {
 		var n uint64
@@ -229,8 +239,7 @@ func steps(t testing.TB, stdout string) uint64 {
 			ranks++
 		}
 	}
-	require.Equal(t, hostRanks, ranks, stdout)
-	return sum
+	return sum, ranks
 }
 
 // regions expects each rank to have entered region "part" so many times.

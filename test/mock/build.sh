@@ -1,7 +1,8 @@
 #!/bin/sh
 # Builds the mock MPI: build.sh OUTDIR
 #
-# MOCK_CFLAGS adds to the compiler's flags, for sanitizers. Every file is made
+# MOCK_CFLAGS adds to the compiler's flags, for sanitizers; with MOCK_FOREIGN=no
+# the library under a foreign name is left out. Every file is made
 # aside and renamed into place, so builds into one OUTDIR may overlap.
 set -eu
 
@@ -31,12 +32,15 @@ END
 
 library libmpi_abi.so libmpi_abi.so.1 &
 abi=$!
-library libforeignmpi.so libforeignmpi.so -DMOCK_FOREIGN \
-    '-DMOCK_LIBRARY_VERSION="Foreign MPI 1.0"' &
-foreign=$!
+foreign=
+if [ "${MOCK_FOREIGN-}" != no ]; then
+    library libforeignmpi.so libforeignmpi.so -DMOCK_FOREIGN \
+        '-DMOCK_LIBRARY_VERSION="Foreign MPI 1.0"' &
+    foreign=$!
+fi
 go build -o "$new/mpirun" ./mockrun
 wait $abi
-wait $foreign
+[ -z "$foreign" ] || wait "$foreign"
 ln -s libmpi_abi.so "$new/libmpi_abi.so.1"
 wrapper mpicc gcc lib mpi_abi
 wrapper mpicxx g++ lib mpi_abi
@@ -54,5 +58,5 @@ fi
 mkdir -p "$out/include" "$out/lib" "$out/lib-foreign" "$out/bin"
 mv -f "$new"/*.h "$out/include"
 mv -f "$new"/libmpi_abi.* "$out/lib"
-mv -f "$new"/libforeignmpi.* "$out/lib-foreign"
+[ -z "$foreign" ] || mv -f "$new"/libforeignmpi.* "$out/lib-foreign"
 mv -f "$new"/mpi* "$out/bin"

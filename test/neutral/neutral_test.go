@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"marple/test/harness"
 )
 
 // A guest that changes something is found out, whatever it is.
@@ -91,8 +93,7 @@ func TestNeutrality(t *testing.T) {
 	}
 	t.Setenv("APPS", programs)
 	t.Setenv("INPUTS", filepath.Join(top, "test", "neutral", "testdata", "inputs"))
-	t.Setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
-	t.Setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+	harness.Settle()
 	lists := []string{"testdata/short.txt"}
 	if os.Getenv("MARPLE_TEST_LONG") == "1" {
 		lists = append(lists, "testdata/long.txt")

@@ -6,7 +6,6 @@ import (
 
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -24,18 +23,9 @@ func cca(name string) string { return filepath.Join(harness.Top, "test", "cca", 
 // cxx builds C++ sources as users do; the names are those of files, the other arguments the compiler's.
 func cxx(m *harness.Library, t testing.TB, out string, arguments ...string) {
 	t.Helper()
-	line := []string{"-x", "c++", "-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
-		"-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", "-I" + cca("include"), "-I" + filepath.Join(harness.Top, "cshim", "include"), "-o", out}
-	for _, argument := range arguments {
-		if strings.HasSuffix(argument, ".cpp") {
-			_, err := os.ReadFile(argument) // see artifact
-			require.NoError(t, err)
-		}
-		line = append(line, argument)
-	}
-	line = append(line, "-ldl", "-lstdc++", "-lm")
-	output, err := exec.Command(m.Tool(m.Cc), line...).CombinedOutput()
-	require.NoError(t, err, "%s %s\n%s", m.Tool(m.Cc), strings.Join(line, " "), output)
+	line := []string{"-x", "c++", "-std=c++17", "-O1", "-g1", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
+		"-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", "-I" + cca("include"), "-I" + filepath.Join(harness.Top, "cshim", "include")}
+	harness.Cc(t, out, m.Tool(m.Cc), slices.Concat(line, arguments, []string{"-ldl", "-lstdc++", "-lm"})...)
 }
 
 // An assembly is a directory with the framework, libraries of components, and scripts.

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"marple/test/harness"
 )
 
 var top, build, peers string
@@ -27,6 +29,7 @@ func TestMain(m *testing.M) {
 }
 
 func prepare() (err error) {
+	harness.Settle()
 	if top, err = filepath.Abs("../.."); err != nil {
 		return err
 	}
@@ -78,7 +81,7 @@ func run(t *testing.T, directory string, code int, environment []string, argumen
 	defer cancel()
 	c := exec.CommandContext(ctx, arguments[0], arguments[1:]...)
 	c.Dir = directory
-	c.Env = append(append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1", "MARPLE_FULL=on"), environment...)
+	c.Env = append(append(os.Environ(), "OMPI_MCA_rmaps_base_oversubscribe=1", "MARPLE_FULL=on"), environment...)
 	c.WaitDelay = 10 * time.Second
 	var stdout, stderr bytes.Buffer
 	c.Stdout, c.Stderr = &stdout, &stderr

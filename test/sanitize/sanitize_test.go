@@ -44,7 +44,7 @@ func sanitize(t *testing.T, sanitizer string) sanitized {
 	t.Helper()
 	s := sanitized{sanitizer, t.TempDir()}
 	mock := exec.Command(filepath.Join(top, "test", "mock", "build.sh"), filepath.Join(s.directory, "mock"))
-	mock.Env = append(os.Environ(), "MOCK_CFLAGS=-fsanitize="+sanitizer)
+	mock.Env = append(os.Environ(), "MOCK_CFLAGS=-fsanitize="+sanitizer, "MOCK_FOREIGN=no")
 	out, err := mock.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 

@@ -33,6 +33,7 @@ import (
 var top, build string
 
 func TestMain(m *testing.M) {
+	harness.Settle()
 	var err error
 	if top, err = filepath.Abs("../.."); err != nil {
 		panic(err)
@@ -143,7 +144,7 @@ func run(t *testing.T, directory string, environment, line []string) outcome {
 	defer cancel()
 	command := exec.CommandContext(ctx, line[0], line[1:]...)
 	command.Dir = directory
-	command.Env = append(append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"), environment...)
+	command.Env = append(os.Environ(), environment...)
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 	command.WaitDelay = 5 * time.Second

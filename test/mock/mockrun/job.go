@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -30,7 +28,8 @@ const (
 
 type process struct {
 	cmd        *exec.Cmd
-	conn       net.Conn
+	socket     int    // -1 once it is closed
+	unread     []byte // what has come of frames that are not complete
 	inited     bool
 	finalizing bool
 	finalized  bool
@@ -38,6 +37,7 @@ type process struct {
 }
 
 type job struct {
+	sockets  int // epoll's
 	mu       sync.Mutex
 	world    *world.World
 	ranks    []*process
@@ -47,7 +47,12 @@ type job struct {
 
 // run runs the job to its end and returns the exit code.
 func run(p *plan) int {
-	j := &job{world: world.New(p.world)}
+	sockets, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mockrun: epoll:", err)
+		return 1
+	}
+	j := &job{sockets: sockets, world: world.New(p.world)}
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
@@ -59,6 +64,7 @@ func run(p *plan) int {
 
 	var exits sync.WaitGroup
 	j.launch(p, &exits)
+	go j.serve()
 	exits.Wait()
 	j.mu.Lock()
 	return j.code
@@ -83,7 +89,10 @@ func (j *job) launch(p *plan, exits *sync.WaitGroup) {
 				defer exits.Done()
 				j.exited(rank, r.cmd.Wait())
 			}()
-			go j.serve(rank, r.conn)
+			if err := syscall.EpollCtl(j.sockets, syscall.EPOLL_CTL_ADD, r.socket, &syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(rank)}); err != nil {
+				j.stop(1, -1, "epoll: %v", err)
+				return
+			}
 		}
 	}
 }
@@ -93,13 +102,8 @@ func start(p *plan, appnum, rank int) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	ours, theirs := os.NewFile(uintptr(pair[0]), "server"), os.NewFile(uintptr(pair[1]), "rank")
+	theirs := os.NewFile(uintptr(pair[1]), "rank")
 	defer theirs.Close()
-	conn, err := net.FileConn(ours)
-	ours.Close()
-	if err != nil {
-		return nil, err
-	}
 	virtual, cpu := 0, 0
 	if p.world.Virtual {
 		virtual = 1
@@ -121,29 +125,64 @@ func start(p *plan, appnum, rank int) (*process, error) {
 	cmd.ExtraFiles[rankFD-3] = theirs
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
-		conn.Close()
+		syscall.Close(pair[0])
 		return nil, err
 	}
-	return &process{cmd: cmd, conn: conn}, nil
+	return &process{cmd: cmd, socket: pair[0]}, nil
 }
 
-// serve handles a rank's calls until its socket closes.
-func (j *job) serve(rank int, conn net.Conn) {
-	in := bufio.NewReaderSize(conn, 1<<16)
+// serve handles the ranks' calls. It waits for them itself: Go's way to do so would wake it each time that a rank has read a
+// reply, too, which halves what the server can do.
+func (j *job) serve() {
+	events, in := make([]syscall.EpollEvent, 64), make([]byte, 1<<16)
 	for {
-		frame, err := readFrame(in)
-		if err != nil {
+		n, err := syscall.EpollWait(j.sockets, events, -1)
+		if err != nil && err != syscall.EINTR {
+			fmt.Fprintln(os.Stderr, "mockrun: epoll:", err)
+			os.Exit(1)
+		}
+		j.mu.Lock()
+		for _, e := range events[:max(n, 0)] {
+			j.read(int(e.Fd), in)
+		}
+		j.mu.Unlock()
+	}
+}
+
+// read takes what has come from a rank, and makes the calls that are complete.
+func (j *job) read(rank int, in []byte) {
+	r := j.ranks[rank]
+	if r.socket < 0 {
+		return
+	}
+	n, _, err := syscall.Recvfrom(r.socket, in, syscall.MSG_DONTWAIT)
+	if err == syscall.EAGAIN || err == syscall.EINTR {
+		return
+	}
+	if err != nil || n == 0 {
+		r.close()
+		return
+	}
+	r.unread = append(r.unread, in[:n]...)
+	for {
+		var frame []byte
+		if frame, r.unread = takeFrame(r.unread); frame == nil {
 			return
 		}
 		c, err := decodeCall(frame)
-		j.mu.Lock()
 		switch {
 		case err != nil:
 			j.stop(1, -1, "rank %d: %v", rank, err)
 		case !j.stopping:
 			j.call(rank, c)
 		}
-		j.mu.Unlock()
+	}
+}
+
+func (r *process) close() {
+	if r.socket >= 0 {
+		syscall.Close(r.socket)
+		r.socket = -1
 	}
 }
 
@@ -179,7 +218,13 @@ func (j *job) handle(replies []world.Reply, err error) {
 
 // write ignores errors: if the rank is gone, its exit says why.
 func (j *job) write(r world.Reply) {
-	j.ranks[r.Rank].conn.Write(encodeReply(r))
+	for b := encodeReply(r); len(b) > 0; {
+		n, err := syscall.Write(j.ranks[r.Rank].socket, b)
+		if err != nil && err != syscall.EINTR {
+			return
+		}
+		b = b[max(n, 0):]
+	}
 }
 
 // exited takes note of a rank's end, which is the end of the job unless the rank
@@ -189,7 +234,7 @@ func (j *job) exited(rank int, err error) {
 	defer j.mu.Unlock()
 	r := j.ranks[rank]
 	r.exited = true
-	r.conn.Close()
+	r.close()
 	if j.stopping {
 		return
 	}

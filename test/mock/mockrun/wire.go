@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 
 	"marple/test/mock/world"
 )
@@ -32,14 +31,17 @@ const (
 	opFree
 )
 
-func readFrame(r io.Reader) ([]byte, error) {
-	var head [8]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return nil, err
+// takeFrame takes the first frame off what has come, if all of it is there.
+func takeFrame(data []byte) (frame, rest []byte) {
+	if len(data) < 8 {
+		return nil, data
 	}
-	frame := make([]byte, binary.NativeEndian.Uint64(head[:]))
-	_, err := io.ReadFull(r, frame)
-	return frame, err
+	size := binary.NativeEndian.Uint64(data)
+	if uint64(len(data)-8) < size {
+		return nil, data
+	}
+	frame = append(make([]byte, 0, size), data[8:8+size]...)
+	return frame, append(data[:0], data[8+size:]...)
 }
 
 // decoder reads fields off a frame; past the end they are zero and bad is set.
