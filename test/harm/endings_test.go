@@ -493,10 +493,14 @@ int mkdir(const char *path, unsigned mode)
 		require.NoError(t, os.WriteFile(slow+".c", []byte(source), 0o600))
 		out, err := exec.Command("gcc", "-shared", "-fPIC", "-o", slow, slow+".c").CombinedOutput()
 		require.NoError(t, err, "%s", out)
-		c := harness.Command{Directory: t.TempDir(), Environment: []string{"MARPLE_DEADLINE=1", "LD_PRELOAD=" + slow}}
-		r := c.Run(t, mpi.Launch(2, harness.Artifact(t, "marple"), "exec", "--out", filepath.Join(c.Directory, "run"), program, filepath.Join(t.TempDir(), "account"), "MPI_Finalize")...)
-		assert.Zero(t, r.Code, r.Stderr)
-		require.NotEmpty(t, r.Said())
+		var c harness.Command
+		var r harness.Result
+		for tries := 0; tries == 0 || tries < 8 && r.Reported(); tries++ { // the other one may be as late, on a crowded machine
+			c = harness.Command{Directory: t.TempDir(), Environment: []string{"MARPLE_DEADLINE=1", "LD_PRELOAD=" + slow}}
+			r = c.Run(t, mpi.Launch(2, harness.Artifact(t, "marple"), "exec", "--out", filepath.Join(c.Directory, "run"), program, filepath.Join(t.TempDir(), "account"), "MPI_Finalize")...)
+			assert.Zero(t, r.Code, r.Stderr)
+		}
+		require.NotEmpty(t, r.Said(), r.Stderr)
 		for _, line := range r.Said() {
 			assert.Regexp(t, `not all ranks were ready in time; rank [01] is not measured; MARPLE_DEADLINE`, line)
 		}
