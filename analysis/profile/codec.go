@@ -25,7 +25,7 @@ type coder struct {
 
 var errDamaged = errors.New("damaged profile")
 
-const formatVersion = 17
+const formatVersion = 18
 
 // Encode gives the profile as bytes for another rank.
 func Encode(p *Profile) []byte {
