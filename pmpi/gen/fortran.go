@@ -163,7 +163,7 @@ func fortranWrapper(f Function) string {
 	} else {
 		b.WriteString(views(f, write, done))
 	}
-	b.WriteString("    uint64_t at = mrl_write(t, " + f.Op() + ", &c);\n")
+	b.WriteString("    uint64_t at = " + fortran(s.recorded(f)) + ";\n")
 	if write != "" {
 		b.WriteString("    " + write + "\n")
 	}

@@ -295,7 +295,7 @@ func wrapper(f Function) string {
 	if s.after != "" {
 		b.WriteString("    mrl_check_caches(t);" + strings.ReplaceAll(s.after, "\n    ", "\n") + "\n")
 	}
-	b.WriteString("    uint64_t at = " + cmp.Or(s.record, "mrl_write(t, "+f.Op()+", &c)") + ";\n")
+	b.WriteString("    uint64_t at = " + s.recorded(f) + ";\n")
 	if s.write != "" {
 		b.WriteString("    " + s.write + "\n")
 	}
@@ -397,3 +397,6 @@ func expression(spec string, f Function) string {
 	}
 	return value
 }
+
+// recorded is the call that writes a function's record.
+func (s shape) recorded(f Function) string { return cmp.Or(s.record, "mrl_write(t, "+f.Op()+", &c)") }
