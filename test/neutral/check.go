@@ -138,6 +138,9 @@ func copyFile(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
+// again is how a report says that a run is to be repeated: with the program's arguments where it is printed, without where it is kept.
+var again = regexp.MustCompile(`(?m)^ +mpirun -n [0-9]+ marple exec (?:.*\\\n)*.*\n`)
+
 // leaveOutMarple takes the reports, which are also in the run directories, and Marple's own lines out of
 // what was written.
 func (o *outcome) leaveOutMarple(runs string) {
@@ -148,8 +151,15 @@ func (o *outcome) leaveOutMarple(runs string) {
 			continue
 		}
 		o.reports++
+		pieces := again.Split(string(report), 2)
+		for i, text := range pieces {
+			pieces[i] = regexp.QuoteMeta(text)
+		}
+		printed := regexp.MustCompile(strings.Join(pieces, again.String()))
 		for _, stream := range []string{"stdout", "stderr"} {
-			o.parts[stream] = strings.Replace(o.parts[stream], string(report), "", 1)
+			if at := printed.FindStringIndex(o.parts[stream]); at != nil {
+				o.parts[stream] = o.parts[stream][:at[0]] + o.parts[stream][at[1]:]
+			}
 		}
 	}
 	o.parts["stderr"] = dropLines(o.parts["stderr"], regexp.MustCompile(`^marple: `))
