@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// longestCommand is how many bytes of a command line are kept; of a longer one none are.
+// longestCommand is how many bytes of a command line are told; of a longer one none are.
 const longestCommand = 4 << 10
 
 // StartedAs is told how rank 0's process was started, as /proc/self/cmdline has it: words, each ended by a zero byte. What is no

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 
 	"marple/analysis/run"
 	"marple/analysis/words"
@@ -98,10 +97,7 @@ func tellMissingLogs(out io.Writer, path string) {
 
 const mostRanks = 1 << 20
 
-var (
-	hostName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
-	plain    = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
-)
+var hostName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
 // fetching is the command that brings what is at a place into a run directory, without the holes of record files. There is none for
 // names that are not to be pasted into a shell.
@@ -109,13 +105,5 @@ func fetching(p run.Place, path string) string {
 	if !hostName.MatchString(p.Host) || words.Clean(p.Directory) != p.Directory || words.Clean(path) != path {
 		return ""
 	}
-	return fmt.Sprintf("; to fetch them: ssh %s %s | tar -C %s -xSf -", p.Host, quoted("tar -C "+quoted(p.Directory)+" -cSf - "+run.RawDir), quoted(path))
-}
-
-// quoted is a word for a shell.
-func quoted(word string) string {
-	if plain.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return fmt.Sprintf("; to fetch them: ssh %s %s | tar -C %s -xSf -", p.Host, words.Shell("tar -C "+words.Shell(p.Directory)+" -cSf - "+run.RawDir), words.Shell(path))
 }

@@ -34,9 +34,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 	"time"
+
+	"marple/analysis/words"
 )
 
 func main() {
@@ -80,16 +81,14 @@ func contains(list []string, word string) bool {
 	return false
 }
 
-var plain = regexp.MustCompile(`^[\w./:=@%+,-]+$`)
-
 // quote writes arguments as the shell reads them; a lone {} stays what it is.
 func quote(arguments []string) string {
-	var words []string
+	var line []string
 	for _, a := range arguments {
-		if a != placeholder && !plain.MatchString(a) {
-			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		if a != placeholder {
+			a = words.Shell(a)
 		}
-		words = append(words, a)
+		line = append(line, a)
 	}
-	return strings.Join(words, " ")
+	return strings.Join(line, " ")
 }
