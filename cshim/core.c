@@ -402,24 +402,12 @@ bool mrl_core_ready_to_merge(void)
     return ready;
 }
 
-/*
- * Go's scheduler borrows the thread's own stack; signal stacks and those of fibers are too small for it.
- * Asked first when the program begins: for the main thread the C library opens a file.
- */
+/* Go's scheduler borrows the thread's own stack; signal stacks and those of fibers are too small for it. */
 bool mrl_core_stack_suffices(void)
 {
-    static _Thread_local uintptr_t low, high;
-    if (!high) {
-        pthread_attr_t attributes;
-        void *start;
-        size_t size;
-        if (pthread_getattr_np(pthread_self(), &attributes))
-            return false;
-        pthread_attr_getstack(&attributes, &start, &size);
-        pthread_attr_destroy(&attributes);
-        low = (uintptr_t)start;
-        high = low + size;
-    }
+    uintptr_t low, high;
+    if (!mrl_stack_bounds(&low, &high))
+        return false;
     uintptr_t sp = mrl_stack();
     return sp < high && sp > low && sp - low > STACK_NEEDED;
 }

@@ -149,7 +149,8 @@ bool mrl_begin(const char *directory, int rank, int ranks)
     if (!mrl_threads_begin())
         return false;
     mrl_files_begin();
-    mrl_core_stack_suffices();
+    uintptr_t low, high;
+    mrl_stack_bounds(&low, &high); /* the main thread's, while files may be opened */
     mrl_core_begin();
     pthread_atfork(NULL, NULL, after_fork_in_child);
     return true;

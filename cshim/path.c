@@ -2,7 +2,6 @@
 #include "shield.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -89,21 +88,6 @@ static uint8_t kind_of(uint32_t module)
     return kind ? kind : find_kind(module);
 }
 
-static void find_stack(struct mrl_paths *p)
-{
-    pthread_attr_t attributes;
-    void *low;
-    size_t size;
-    p->low = p->high = 0;
-    if (pthread_getattr_np(pthread_self(), &attributes))
-        return;
-    if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
-        p->low = (uintptr_t)low;
-        p->high = (uintptr_t)low + size;
-    }
-    pthread_attr_destroy(&attributes);
-}
-
 static uint32_t frames_room(void)
 {
     return frame_limit() + FOLDED + 1;
@@ -149,7 +133,8 @@ bool mrl_paths_begin(struct mrl_thread *t)
         find_python();
     }
     if (limit > 1)
-        find_stack(p);
+        if (!mrl_stack_bounds(&p->low, &p->high))
+            p->low = p->high = 0;
     mrl_unshield(&shield);
     return true;
 }

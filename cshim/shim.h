@@ -144,6 +144,7 @@ struct mrl_module *mrl_module_at(uint32_t index);
 /* thread.c */
 bool mrl_threads_begin(void); /* with room for the first of them */
 struct mrl_thread *mrl_attach(void);
+bool mrl_stack_bounds(uintptr_t *low, uintptr_t *high); /* of this thread's own, false: not told */
 void mrl_flush(struct mrl_thread *t);
 void mrl_drain(void);
 

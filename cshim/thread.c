@@ -18,6 +18,26 @@ _Thread_local struct mrl_thread *mrl_self __attribute__((tls_model("initial-exec
 
 static pthread_key_t ending;
 
+/* Kept: for the main thread the C library reads /proc/self/maps, a millisecond where much is mapped. */
+bool mrl_stack_bounds(uintptr_t *low, uintptr_t *high)
+{
+    static _Thread_local uintptr_t lowest, end;
+    if (!end) {
+        pthread_attr_t attributes;
+        void *start;
+        size_t size;
+        if (pthread_getattr_np(pthread_self(), &attributes))
+            return false;
+        pthread_attr_getstack(&attributes, &start, &size);
+        pthread_attr_destroy(&attributes);
+        lowest = (uintptr_t)start;
+        end = lowest + size;
+    }
+    *low = lowest;
+    *high = end;
+    return true;
+}
+
 /* A thread ends: its block stays, for its records and for the next thread. */
 static void thread_ended(void *block)
 {
