@@ -10,8 +10,11 @@
 #define TAG 0x4d61
 #define MAIL 0x4d62 /* tag of letters */
 #define SECOND UINT64_C(1000000000)
-#define LOOK_EVERY 1024 /* naps of 1 ms between two looks at whether a peer lives */
-#define LOOK_AT 16      /* ranks at once, where any may be the one that is waited for */
+#define SPIN 30000u /* ns, of looking again and again */
+#define SHORTEST_NAP 20000u
+#define LONGEST_NAP 1000000u
+#define LOOK_EVERY SECOND /* between two looks at whether a peer lives */
+#define LOOK_AT 16        /* ranks at once, where any may be the one that is waited for */
 
 static struct {
     mrl_word comm;
@@ -35,16 +38,20 @@ static void withdraw(mrl_word *request)
             return;
 }
 
-/* Waits politely: other ranks may need this core to get here. False: not long enough to look at the clock. */
-static bool rest(unsigned spins)
+/*
+ * Waits politely: other ranks may need this core to get here. A nap lasts a quarter of what has been waited already, so that looking
+ * again costs little however long it takes, and adds little. False: not long enough to look at the clock.
+ */
+static bool rest(uint64_t waited_ns)
 {
     if (mrl.confined)
         return false;
-    if (spins < 64) {
+    if (waited_ns < SPIN) {
         sched_yield();
         return false;
     }
-    struct timespec nap = {0, spins < 256 ? 20000 : 1000000};
+    uint64_t ns = waited_ns / 4;
+    struct timespec nap = {0, (long)(ns < SHORTEST_NAP ? SHORTEST_NAP : ns > LONGEST_NAP ? LONGEST_NAP : ns)};
     nanosleep(&nap, NULL);
     return true;
 }
@@ -52,17 +59,19 @@ static bool rest(unsigned spins)
 /* False when patience is at an end, or the peer is known to be. */
 static bool complete(mrl_word *request, bool out, int peer, uint64_t status[4])
 {
-    uint64_t begin = mrl_raw_ns();
-    for (unsigned spins = 0;; spins++) {
+    uint64_t begin = mrl_raw_ns(), looked = begin;
+    for (;;) {
         int done = 0;
         if (mrl_pmpi.Test(request, &done, status))
             return false;
         if (done)
             return true;
-        if (!rest(spins))
+        uint64_t now = mrl_raw_ns();
+        if (!rest(now - begin))
             continue;
-        bool impatient = link.patience_ns && mrl_raw_ns() - begin > link.patience_ns;
-        bool gone = (impatient || spins % LOOK_EVERY == 0) && mrl_rank_gone(peer);
+        bool impatient = link.patience_ns && now - begin > link.patience_ns, look = impatient || now - looked > LOOK_EVERY;
+        bool gone = look && mrl_rank_gone(peer);
+        looked = look ? now : looked;
         if (impatient && !gone)
             link.silent = peer;
         if (impatient || gone)
@@ -153,10 +162,11 @@ static struct {
         mrl_word request;
         bool under_way;
     } letters[MRL_LETTERS];
-    unsigned at;            /* the place that was taken last */
+    unsigned at; /* the place that was taken last */
     unsigned sent;
-    unsigned spins, looked; /* while none came; the rank that was looked at last */
-    uint64_t heard_ns;     /* when the last one came or left */
+    uint64_t heard_ns;  /* when the last one came or left */
+    unsigned looked;    /* the rank that was looked at last, */
+    uint64_t looked_ns; /* and when */
 } mail;
 
 /* Frees the place of a letter that has left; false: it has not yet. */
@@ -194,12 +204,14 @@ static int post(int32_t to, const void *data, uint64_t size)
 }
 
 /* Whether no letter will come any more, by all that is known. Any rank may be the one that does not send it. */
-static bool deserted(void)
+static bool deserted(uint64_t now)
 {
-    bool gone = link.patience_ns && mrl_raw_ns() - mail.heard_ns > link.patience_ns;
-    if (mail.spins % LOOK_EVERY == 0)
-        for (int i = 0; i < LOOK_AT && i < link.ranks && !gone; i++)
-            gone = mrl_rank_gone((int)(mail.looked++ % (unsigned)link.ranks));
+    bool gone = link.patience_ns && now - mail.heard_ns > link.patience_ns;
+    if (now - (mail.looked_ns > mail.heard_ns ? mail.looked_ns : mail.heard_ns) < LOOK_EVERY)
+        return gone;
+    mail.looked_ns = now;
+    for (int i = 0; i < LOOK_AT && i < link.ranks && !gone; i++)
+        gone = mrl_rank_gone((int)(mail.looked++ % (unsigned)link.ranks));
     return gone;
 }
 
@@ -218,9 +230,10 @@ static int next(int32_t *from, void *data, uint64_t *size, uint64_t wait_ns)
             return link.broken = true;
         if (there)
             break;
-        if ((rest(mail.spins++) || mrl.confined) && deserted())
+        uint64_t now = mrl_raw_ns();
+        if ((rest(now - mail.heard_ns) || mrl.confined) && deserted(now))
             return link.broken = true;
-        if (mrl_raw_ns() - begin > wait_ns)
+        if (now - begin > wait_ns)
             return 0;
     }
     int source = *(int *)((char *)status + mrl_abi.source_at);
@@ -229,7 +242,6 @@ static int next(int32_t *from, void *data, uint64_t *size, uint64_t wait_ns)
         return link.broken = true;
     *from = source;
     *size = (uint64_t)bytes;
-    mail.spins = 0;
     mail.heard_ns = mrl_raw_ns();
     return 0;
 }
@@ -239,9 +251,11 @@ static void deliver(void)
 {
     uint64_t begin = mrl_raw_ns();
     for (unsigned i = 0; i < MRL_LETTERS; i++)
-        for (unsigned spins = 0; !link.broken && !taken(&mail.letters[i]); spins++)
-            if (rest(spins) && link.patience_ns && mrl_raw_ns() - begin > link.patience_ns)
+        while (!link.broken && !taken(&mail.letters[i])) {
+            uint64_t waited = mrl_raw_ns() - begin;
+            if (rest(waited) && link.patience_ns && waited > link.patience_ns)
                 link.broken = true;
+        }
 }
 
 const struct mrl_transport *mrl_transport(void)

@@ -1,4 +1,4 @@
-// Command gen lays a Go tree for building the core: links to the one that is in use, with two files of the
+// Command gen lays a Go tree for building the core: links to the one that is in use, with three files of the
 // runtime changed, so that it can be a guest in somebody else's process. (An overlay of go build would do the
 // same, but not where Go has fetched its toolchain as a module: nothing below its cache may be replaced.)
 //
@@ -8,6 +8,8 @@
 //     between threads.
 //   - The network poller: it keeps descriptors, and dies when an application that closes all of them has
 //     closed these, or ends up polling a file of the application's.
+//   - The monitor thread: it looks every 20 µs whether what Go calls takes long, to run something else meanwhile. A rank that waits
+//     for others in MPI has nothing else; waking threads for it costs more than all that the rank does at the end.
 //
 // The changes are checked against what they expect. For a Go whose runtime looks different a change is left
 // out, with a warning: the core works without, as a less careful guest.
@@ -57,6 +59,7 @@ func lay(goroot, tree string) error {
 	for name, change := range map[string]func([]byte) ([]byte, error){
 		"sigtab_linux_generic.go": blockable,
 		"netpoll_epoll.go":        withoutDescriptors,
+		"proc.go":                 patient,
 	} {
 		text, err := os.ReadFile(filepath.Join(goroot, runtime, name))
 		if err == nil {
@@ -141,4 +144,14 @@ func withoutDescriptors(text []byte) ([]byte, error) {
 		return nil, fmt.Errorf("the poller has other functions than expected:\n%s", found)
 	}
 	return poller, nil
+}
+
+var shortest = regexp.MustCompile(`\bdelay = 20\b`)
+
+// patient makes the monitor begin with the longest of its intervals.
+func patient(text []byte) ([]byte, error) {
+	if found := len(shortest.FindAll(text, -1)); found != 2 {
+		return nil, fmt.Errorf("the monitor's shortest interval: expected in 2 places, found in %d", found)
+	}
+	return shortest.ReplaceAll(text, []byte("delay = 10 * 1000")), nil
 }
