@@ -49,8 +49,7 @@ static bool ask(int32_t whom, struct mrl_offset *out)
     return true;
 }
 
-/* Measures now. Of ranks that are not their host's lowest nothing is asked, and nothing is known. */
-void mrl_clocks_compare(struct mrl_offset *out)
+static void compare(struct mrl_offset *out)
 {
     const struct mrl_transport *t = mrl_transport();
     const struct mrl_host *hosts;
@@ -77,4 +76,12 @@ void mrl_clocks_compare(struct mrl_offset *out)
         if (me + bit < count && mrl_transport_send((int32_t)hosts[me + bit].leader, &own, sizeof own))
             return;
     *out = own;
+}
+
+/* Measures now. Of ranks that are not their host's lowest nothing is asked, and nothing is known. */
+void mrl_clocks_compare(struct mrl_offset *out)
+{
+    mrl_transport_awake(true);
+    compare(out);
+    mrl_transport_awake(false);
 }

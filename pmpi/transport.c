@@ -10,7 +10,8 @@
 #define TAG 0x4d61
 #define MAIL 0x4d62 /* tag of letters */
 #define SECOND UINT64_C(1000000000)
-#define SPIN 30000u /* ns, of looking again and again */
+#define SPIN 30000u     /* ns, of looking again and again */
+#define AWAKE 10000000u /* the same, while clocks are compared */
 #define SHORTEST_NAP 20000u
 #define LONGEST_NAP 1000000u
 #define LOOK_EVERY SECOND /* between two looks at whether a peer lives */
@@ -20,6 +21,7 @@ static struct {
     mrl_word comm;
     int rank, ranks;
     uint64_t patience_ns; /* 0: endless */
+    bool awake;
     bool broken;
     int silent; /* a rank that was waited for in vain, though it is not known to be gone, or -1 */
     int next;   /* bit of the first child in the tree that has not been heard */
@@ -46,12 +48,12 @@ static bool rest(uint64_t waited_ns)
 {
     if (mrl.confined)
         return false;
-    if (waited_ns < SPIN) {
+    if (waited_ns < (link.awake ? AWAKE : SPIN)) {
         sched_yield();
         return false;
     }
     uint64_t ns = waited_ns / 4;
-    struct timespec nap = {0, (long)(ns < SHORTEST_NAP ? SHORTEST_NAP : ns > LONGEST_NAP ? LONGEST_NAP : ns)};
+    struct timespec nap = {0, (long)(link.awake || ns < SHORTEST_NAP ? SHORTEST_NAP : ns > LONGEST_NAP ? LONGEST_NAP : ns)};
     nanosleep(&nap, NULL);
     return true;
 }
@@ -273,6 +275,11 @@ const struct mrl_transport *mrl_transport(void)
 void mrl_transport_patience(int64_t seconds)
 {
     link.patience_ns = (uint64_t)seconds * SECOND;
+}
+
+void mrl_transport_awake(bool on)
+{
+    link.awake = on;
 }
 
 void mrl_transport_close(void)

@@ -16,6 +16,7 @@ void mrl_transport_close(void);
 
 /* Deadline, in seconds, of each later wait; 0 waits as long as the other rank is not known to be gone. */
 void mrl_transport_patience(int64_t seconds);
+void mrl_transport_awake(bool on); /* where a nap would be taken for the time of a message */
 
 /* Bytes as they are, for whoever knows how many there are; nonzero: broken. */
 int mrl_transport_send(int32_t to, const void *data, uint64_t size);

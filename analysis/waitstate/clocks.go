@@ -125,8 +125,13 @@ func (x *replay) align(table *Table) error {
 		if v != nil && less != nil && v.length() <= less.length() {
 			less, whole = nil, 0
 		}
+		var skew uint64
+		for _, c := range clocks {
+			skew = max(skew, 2*min(c.ErrorNs, 1<<50))
+		}
 		for i, p := range all {
 			answer := out{}
+			answer.number(skew)
 			answer.signed(of[i].Ns)
 			answer.signed(of[i].At)
 			answer.signed(of[i].Drift)
@@ -142,6 +147,7 @@ func (x *replay) align(table *Table) error {
 	}
 	for _, p := range answers {
 		i := in{data: p.data}
+		x.skew = int64(i.number())
 		c := Clock{Ns: i.signed(), At: i.signed(), Drift: i.signed()}
 		span, v := i.number(), i.view()
 		x.whole, x.less = int64(i.number()), i.view()

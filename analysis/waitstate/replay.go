@@ -110,6 +110,7 @@ type replay struct {
 	left   *unread   // that was read
 	clock  Clock     // of its host
 	less   view      // of the run, for briefly; nil: no less than this
+	skew   int64     // the most by which clocks of two hosts may disagree, ns
 	whole  int64     // time that it is of
 	brief  *replay   // what briefly gives
 	scene  *replay   // that is replayed under scenarios: this one, or the brief one
@@ -657,7 +658,7 @@ func (x *replay) late(m *Message, h *half, p int32) {
 		return
 	}
 	d := &x.r.Calls[m.Done]
-	if h.start > d.End {
+	if h.start > d.End+x.skew {
 		x.r.Lost.Backward++
 	}
 	if h.start <= d.Start {
