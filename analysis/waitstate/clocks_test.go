@@ -74,3 +74,18 @@ func TestReplayAcrossHosts(t *testing.T) {
 		require.Equal(t, want, got)
 	})
 }
+
+// A message that comes before it was sent says something only where clocks are known better than that.
+func TestBackwardBeyondTheClocksError(t *testing.T) {
+	for e, want := range map[uint64]uint64{30: 0, 5: 1} {
+		w := newWorld(2, []Comm{{ID: 7, Members: []record.Run{{Stride: 1, Count: 2}}, Size: 2}})
+		w.compute(1, 100, 5)
+		w.send(1, 0, 0, false, true)
+		w.finishReceive(stream{1, 0, 0}, 0, w.post(1, 0, 0))
+		w.finish()
+		for rank, r := range w.ranks {
+			r.Sight = sight{host: uint64(rank + 1), first: record.Offset{Ns: int64(50 * rank), ErrorNs: e * uint64(rank), Known: 1}}
+		}
+		assert.Equal(t, want, replayAll(t, w.ranks).Lost.Backward, "error %d", e)
+	}
+}
