@@ -280,3 +280,26 @@ func TestOtherProcesses(t *testing.T) {
 	require.Contains(t, f.Title, "waiting for processes outside MPI_COMM_WORLD is not known")
 	require.Contains(t, f.Advice, "compute while they start")
 }
+
+// Of a run that ended early nobody knows who waits for whom. Workers that sleep between two probes have nothing to do, and are not
+// what the others wait for.
+func TestSleepersAreNotWaitedFor(t *testing.T) {
+	r := analysistest.Run(3, 3, func(r *rank) {
+		if r.Rank == 0 {
+			for line := 10; line < 20; line++ {
+				r.Compute(50 * ms)
+				r.Call(line, "MPI_Recv", record.OpRecv, 0, record.Call{Duration: 10 * ms, Peer: 0})
+			}
+			return
+		}
+		analysistest.Steps(600, func() {
+			r.Call(40, "MPI_Iprobe", record.OpTest, 0, record.Call{Duration: ms / 100, Peer: record.NoPeer})
+			r.Blocked(ms)
+		})
+		r.Call(40, "MPI_Iprobe", record.OpTest, 0, record.Call{Duration: ms / 100, Peer: record.NoPeer})
+	})
+	Conclude(r, knowledge.Library{})
+	for _, f := range append(r.Findings, r.MayBe...) {
+		require.NotContains(t, f.Title, "blocked outside MPI", f.Where)
+	}
+}
