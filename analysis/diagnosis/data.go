@@ -51,6 +51,7 @@ type node struct {
 	seconds float64
 	per     float64 // nanoseconds of Exclusive per second
 	whole   bool    // every rank's share is known
+	loop    bool    // nothing but a loop around two tests
 }
 
 // team is what threads did there, if it is a parallel region.
@@ -96,6 +97,7 @@ func newData(r *run.Run) *data {
 		d.add(root, -1)
 	}
 	d.places()
+	d.loops()
 	if r.PeersNotListed == 0 {
 		var edges []structure.Edge
 		for _, p := range r.Peers {
@@ -139,6 +141,22 @@ func (d *data) add(n *run.Node, parent int) {
 	at := len(d.nodes) - 1
 	for _, c := range n.Children {
 		d.add(c, at)
+	}
+}
+
+// loops finds what is no computation between two tests. Where it is not known who waits for whom, ranks that sleep between two of
+// them are taken to wait for a message: that others wait for what they do meanwhile is no more than possible.
+func (d *data) loops() {
+	tests := map[string]bool{}
+	for i := range d.nodes {
+		if d.nodes[i].op == record.OpTest {
+			tests[d.nodes[i].ID] = true
+		}
+	}
+	for i := range d.nodes {
+		n := &d.nodes[i]
+		asleep := n.kind == callgraph.KindGap && tests[n.From] && tests[n.To] && 2*n.Blocked >= n.Exclusive.Sum
+		n.loop = n.Loop || asleep && d.r.Waits == nil
 	}
 }
 
@@ -487,7 +505,7 @@ func (c *context) fitsEvent(one *knowledge.Condition, e *Event) bool {
 func (c *context) leaf(one *knowledge.Condition, i int) bool {
 	n := &c.nodes[i]
 	if one.Computation != "" {
-		return n.kind == callgraph.KindGap && (one.Computation == "any" || (one.Computation == "loop") == n.Loop) &&
+		return n.kind == callgraph.KindGap && (one.Computation == "any" || (one.Computation == "loop") == n.loop) &&
 			c.edge(one.After, i, n.From) && c.edge(one.Before, i, n.To)
 	}
 	return n.kind == callgraph.KindMPI && (len(one.MPI) == 0 || anyFits(one.MPI, []string{n.Name})) &&

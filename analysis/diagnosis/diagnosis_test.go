@@ -265,3 +265,41 @@ func TestSlowRankThatMovesData(t *testing.T) {
 	r.PerRank[2].Traffic = nil
 	require.NotContains(t, Find(r)[0].Advice, "files", "not known")
 }
+
+// A call that starts processes lasts until they have come; and what is waited for in messages of theirs is not known.
+func TestOtherProcesses(t *testing.T) {
+	r := analysistest.RunWithWaits(2, 2, func(r *rank) {
+		r.Compute(50 * ms)
+		r.Call(60, "MPI_Comm_spawn", record.OpComm, 0, record.Call{Duration: 200 * ms, Peer: record.NoPeer, Collective: true})
+	})
+	r.NotSeen = append(r.NotSeen, run.Note{ID: "peers-unknown", Text: "3 messages came from processes outside MPI_COMM_WORLD"})
+	Conclude(r, knowledge.Library{})
+	require.NotEmpty(t, r.Findings)
+	f := r.Findings[0]
+	require.Equal(t, "time-in-mpi", f.ID)
+	require.Contains(t, f.Title, "waiting for processes outside MPI_COMM_WORLD is not known")
+	require.Contains(t, f.Advice, "compute while they start")
+}
+
+// Of a run that ended early nobody knows who waits for whom. Workers that sleep between two probes have nothing to do, and are not
+// what the others wait for.
+func TestSleepersAreNotWaitedFor(t *testing.T) {
+	r := analysistest.Run(3, 3, func(r *rank) {
+		if r.Rank == 0 {
+			for line := 10; line < 20; line++ {
+				r.Compute(50 * ms)
+				r.Call(line, "MPI_Recv", record.OpRecv, 0, record.Call{Duration: 10 * ms, Peer: 0})
+			}
+			return
+		}
+		analysistest.Steps(600, func() {
+			r.Call(40, "MPI_Iprobe", record.OpTest, 0, record.Call{Duration: ms / 100, Peer: record.NoPeer})
+			r.Blocked(ms)
+		})
+		r.Call(40, "MPI_Iprobe", record.OpTest, 0, record.Call{Duration: ms / 100, Peer: record.NoPeer})
+	})
+	Conclude(r, knowledge.Library{})
+	for _, f := range append(r.Findings, r.MayBe...) {
+		require.NotContains(t, f.Title, "blocked outside MPI", f.Where)
+	}
+}

@@ -113,7 +113,8 @@ func (e *evaluator) ofRun() map[string]any {
 		"span": e.core / float64(len(e.ranks)), "hosts": float64(len(r.Hosts)), "load_balance": r.Efficiency.LoadBalance,
 		"core_availability": r.Efficiency.CoreAvailability, "as_with_cores": map[bool]float64{true: 1}[r.AsWithCores],
 		"messages": float64(messages), "traffic": float64(traffic),
-		"file_bytes": float64(written.Bytes), "file_writes": float64(written.Calls), "small_writes": float64(written.Small), "lookups": float64(lookups), "waits": map[bool]float64{true: 1}[r.Waits != nil]}
+		"file_bytes": float64(written.Bytes), "file_writes": float64(written.Calls), "small_writes": float64(written.Small), "lookups": float64(lookups), "waits": map[bool]float64{true: 1}[r.Waits != nil],
+		"outside": map[bool]float64{true: 1}[r.MessagesOutside()]}
 }
 
 // metric gives the value of a metric; argument is a component, or "".

@@ -291,11 +291,12 @@ func Totals() []string { return slices.Sorted(maps.Keys(totals)) }
 // to test or probe until they find something, in MPI and between its calls. as_with_cores is 1 where cores were short,
 // and all times are those of a replay with a core for each rank; otherwise 0. traffic is as the function of that name has it, of all ranks. file_bytes
 // are written to files, by file_writes calls, small_writes of which carry less than 4 KiB; lookups open, close, ask for or change
-// files. waits is 1 where it is known who waited for whom, else 0.
+// files. waits is 1 where it is known who waited for whom, else 0; outside is 1 where messages went to or came from processes outside
+// MPI_COMM_WORLD, for which it is not known.
 var totals = map[string]Dimension{
 	"core": seconds, "wall": seconds, "span": seconds, "useful": seconds, "mpi": seconds, "in_mpi": seconds, "polled": seconds, "missed": seconds, "ranks": plain, "hosts": plain,
 	"load_balance": plain, "core_availability": plain, "as_with_cores": plain, "messages": plain,
-	"waits": plain, "traffic": bytes,
+	"waits": plain, "outside": plain, "traffic": bytes,
 	"file_bytes": bytes, "file_writes": plain, "small_writes": plain, "lookups": plain,
 }
 

@@ -646,6 +646,14 @@ func conditions(r *Run) []Note {
 	return list
 }
 
+const peersUnknown = "peers-unknown"
+
+// MessagesOutside tells whether messages went to or came from processes outside MPI_COMM_WORLD: of those nobody knows when they were
+// sent or received there.
+func (r *Run) MessagesOutside() bool {
+	return slices.ContainsFunc(r.NotSeen, func(n Note) bool { return n.ID == peersUnknown })
+}
+
 // betweenTests is for how long ranks tested or probed again until they found something, without those calls themselves.
 func (r *Run) betweenTests() (ns uint64) {
 	if root := r.Root(); root != nil {
@@ -828,7 +836,7 @@ func (b *builder) notSeen(r *Run) []Note {
 	add("requests-lost", l.Requests, "%d {operation in flight was not followed to its|operations in flight were not followed to their} completion")
 	add("calls-left", l.CallsLeft, "the program left %d MPI {call that|calls, which} did not return (longjmp, an exception, pthread_exit): from where, and for whom, is not known")
 	add("statuses-empty", l.Statuses, "the MPI library gave no status for %d completed {receive|receives}; their bytes are missing")
-	add("peers-unknown", l.UnknownPeers, "%d {message|messages} went to or came from processes outside MPI_COMM_WORLD")
+	add(peersUnknown, l.UnknownPeers, "%d {message|messages} went to or came from processes outside MPI_COMM_WORLD")
 	add("regions-deep", l.DeepRegions, "%d {region or function was|regions and functions were} nested too deeply to be recorded")
 	add("regions-mismatched", l.BadExits, "%d {region end|region ends} matched no open region")
 	add("threads-uncounted", l.Uncounted, "%d {thread|threads} could not count all that was asked for")

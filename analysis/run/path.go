@@ -111,7 +111,11 @@ func (p *Paths) Path(n *Node) string {
 	const most, inner = 9, 7
 	steps := p.Steps(n)
 	if len(steps) > most {
-		steps = slices.Concat(steps[:inner], []string{left}, steps[len(steps)-1:])
+		kept := steps[:inner]
+		for len(kept) > 1 && strings.HasPrefix(kept[len(kept)-1], left) {
+			kept = kept[:len(kept)-1]
+		}
+		steps = slices.Concat(kept, []string{left}, steps[len(steps)-1:])
 	}
 	return strings.Join(steps, " in ")
 }

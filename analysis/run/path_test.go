@@ -28,6 +28,9 @@ func TestSteps(t *testing.T) {
 		"of the program, many": {[]Node{{Name: "MPI_Send", Site: "program+0x12"}, {Name: "program+0x10", Kind: frame, Module: "/bin/program", Site: "program+0x22"},
 			{Name: "program+0x20", Kind: frame, Module: "/bin/program", Site: "program+0x32"}, {Name: "program+0x30", Kind: frame, Module: "/bin/program"},
 			{Name: "main", Kind: frame, Module: "/bin/program"}}, "MPI_Send (program+0x12) in program+0x10 (program+0x22) in … in main"},
+		"nothing is left out twice in a row": {[]Node{{Name: "MPI_Send", Site: "a.c:1"}, {Name: "b", Kind: frame}, {Name: "c", Kind: frame}, {Name: "d", Kind: frame},
+			{Name: "e", Kind: frame}, {Name: "f", Kind: frame}, {Name: "lib+0x20", Kind: frame}, {Name: "g", Kind: frame}, {Name: "h", Kind: frame},
+			{Name: "main", Kind: frame}}, "MPI_Send (a.c:1) in b in c in d in e in f in … in main"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var below *Node

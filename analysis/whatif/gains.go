@@ -169,11 +169,16 @@ func doubtful(g *run.Gain) bool {
 	return g != nil && g.Share < nothing && (!g.AtMost || g.High < nothing) && g.Behind == ""
 }
 
-// atMost makes a gain that may be any part of it the most that it can be.
+// atMost makes a gain that may be any part of it the most that it can be. Where findings are about the run with a core for each rank,
+// that is the most of it: what the crowded run would save holds waiting for cores, too.
 func (p *player) atMost(g *run.Gain) {
-	if g.AtMost {
-		g.Low, g.Share, g.Seconds = 0, g.High, g.High*p.wall
+	if !g.AtMost {
+		return
 	}
+	if p.base != nil {
+		g.High = g.Share
+	}
+	g.Low, g.Share, g.Seconds = 0, g.High, g.High*p.wall
 }
 
 // weight is what findings are ordered by. What is only known to be no more than that counts for no more than what is lost.

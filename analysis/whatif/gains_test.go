@@ -232,3 +232,27 @@ func TestDoubtful(t *testing.T) {
 		assert.Equal(t, c.doubtful, doubtful(c.gain), "%+v", c.gain)
 	}
 }
+
+// What would be saved of MPI's time at most is of the run that the finding is about: with a core for each rank no more than ranks are
+// in MPI then.
+func TestMostOfARunWithCores(t *testing.T) {
+	const steps = 20
+	r := analysistest.RunWithWaits(2, 2, func(r *analysistest.Rank) {
+		for i := range uint64(steps) {
+			r.Compute(10 * ms)
+			r.OffCore(30 * ms)
+			r.Barrier(20, ms+i%2*40*ms) // some while the other one had no core
+		}
+	})
+	require.NotNil(t, r.WithCores)
+	r.Findings = []run.Finding{{ID: "time-in-mpi", Share: 0.5, Worth: 0.05, Remedy: &run.Remedy{Change: "free"}}}
+	Gains(r)
+	require.Len(t, r.Findings, 1)
+	g := r.Findings[0].Gain
+	require.NotNil(t, g)
+	require.True(t, g.AtMost)
+	wall := float64(r.WithCores.WallNs) / 1e9
+	assert.InDelta(t, g.Share*wall, g.Seconds, 1e-9)
+	assert.Positive(t, g.Seconds)
+	assert.LessOrEqual(t, g.Seconds, wall-steps*0.010+1e-9)
+}

@@ -96,7 +96,7 @@ func TestNeutrality(t *testing.T) {
 	harness.Settle()
 	lists := []string{"testdata/short.txt"}
 	if os.Getenv("MARPLE_TEST_LONG") == "1" {
-		lists = append(lists, "testdata/long.txt")
+		lists = append(lists, "testdata/long.txt", "testdata/field.txt")
 	}
 	c := Checker{Under: filepath.Join(top, "build", "marple") + " exec", Limit: 30 * time.Minute}
 	for _, list := range lists {
