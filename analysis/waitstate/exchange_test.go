@@ -62,7 +62,7 @@ func requireSame(t require.TestingT, ranks []*Rank, scenarios []Scenario) {
 func randomScenario(ranks int) *rapid.Generator[Scenario] {
 	return rapid.Custom(func(t *rapid.T) (s Scenario) {
 		for range rapid.IntRange(0, 3).Draw(t, "changes") {
-			c := Change{Kind: What(rapid.IntRange(int(Scale), int(Prompt)).Draw(t, "kind"))}
+			c := Change{Kind: What(rapid.IntRange(int(Scale), int(Early)).Draw(t, "kind"))}
 			if rapid.Bool().Draw(t, "some paths") {
 				c.Paths = map[callgraph.ID]float64{}
 				for range rapid.IntRange(1, 3).Draw(t, "paths") {
@@ -76,6 +76,9 @@ func randomScenario(ranks int) *rapid.Generator[Scenario] {
 			c.Latency, c.PerByte = float64(rapid.IntRange(0, 20).Draw(t, "latency")), rapid.SampledFrom([]float64{0, 0.25}).Draw(t, "per byte")
 			c.Pattern = Pattern(rapid.IntRange(1, int(patterns)-1).Draw(t, "pattern"))
 			c.Whole = rapid.Bool().Draw(t, "whole")
+			if rapid.Bool().Draw(t, "until some call") {
+				c.Until = map[callgraph.ID]float64{callgraph.ID(rapid.IntRange(10, 19).Draw(t, "until")): 1}
+			}
 			s = append(s, c)
 		}
 		return s

@@ -251,12 +251,20 @@ func (x *replay) lane(begin int64) out {
 		last = c.End
 	}
 	o.signed(max(r.End, last) - last)
-	// Of several messages from one rank the one that was sent last decides.
+	// Of several messages from one rank the one that was sent last decides; a receive may have been posted before its call is entered.
 	slices.SortFunc(x.depends, func(a, b dependence) int {
-		return cmp.Or(cmp.Compare(a.call, b.call), cmp.Compare(a.by, b.by), cmp.Compare(b.theirs, a.theirs))
+		return cmp.Or(cmp.Compare(a.call, b.call), cmp.Compare(a.by, b.by), cmp.Compare(b.theirs, a.theirs),
+			cmp.Compare(bit(a.pattern == LateReceiver), bit(b.pattern == LateReceiver)))
 	})
-	depends := slices.CompactFunc(x.depends, func(a, b dependence) bool { return a.call == b.call && a.by == b.by })
-	depends = slices.DeleteFunc(depends, func(d dependence) bool { return int(d.call) >= calls })
+	var kept dependence
+	some := false
+	depends := slices.DeleteFunc(x.depends, func(d dependence) bool {
+		if some && d.call == kept.call && d.by == kept.by && (kept.pattern != LateReceiver || d.pattern == LateReceiver) {
+			return true
+		}
+		kept, some = d, true
+		return int(d.call) >= calls
+	})
 	o.number(uint64(len(depends)))
 	call := uint32(0)
 	for _, d := range depends {

@@ -34,6 +34,11 @@ var changes = []change{
 	{name: "barrier", ask: whatif.Question{Remove: []string{"MPI_Barrier"}}, within: 0.01, quick: true},
 	{name: "network", ask: whatif.Question{Network: "latency=50us,bandwidth=1GB/s"}, options: []string{"--latency", "50000", "--bandwidth", "1000"}, within: 0.01, quick: true},
 	{name: "large", ask: whatif.Question{Network: "latency=50us,bandwidth=1GB/s"}, options: []string{"--latency", "50000", "--bandwidth", "1000"}, within: 0.1},
+	{name: "overlap", ask: whatif.Question{Nonblocking: []string{"MPI_Allreduce"}}, within: 0.01, quick: true},
+	{name: "later", ask: whatif.Question{Nonblocking: []string{"MPI_Allreduce until MPI_Bcast"}}, within: 0.01, quick: true},
+	{name: "sends", ask: whatif.Question{Nonblocking: []string{"MPI_Send"}}, within: 0.01, quick: true},
+	{name: "receives", ask: whatif.Question{Nonblocking: []string{"MPI_Recv"}}, within: 0.01, quick: true},
+	{name: "early", ask: whatif.Question{Early: []string{"MPI_Recv"}}, within: 0.01, quick: true},
 	{name: "hidden", ask: whatif.Question{Scale: []string{"first_part=0.5"}}, within: 0.1},
 }
 
