@@ -381,8 +381,13 @@ func (g *Diagnosis) finding(f int) run.Finding {
 	if calls := g.callsOf(f); calls != "" {
 		out.Evidence = append(out.Evidence, run.Evidence{Metric: "heaviest-call", Text: calls})
 	}
-	if x.Remedy != nil {
-		out.Remedy = e.remedy(x.Remedy)
+	for i, one := range x.Remedies {
+		switch r := e.remedy(one); {
+		case i == 0:
+			out.Remedy = r
+		case r != nil:
+			out.Instead = append(out.Instead, run.Instead{Remedy: *r})
+		}
 	}
 	out.Gain = g.gain(f)
 	for _, a := range x.Advice {

@@ -24,7 +24,7 @@ type Question struct {
 	// Nonblocking are calls, each with the call before which they are waited for, if that is not the next one: "CALL until CALL".
 	Nonblocking []string
 	Early       []string // calls whose receives are posted early
-	Cores   bool     // a core for each rank
+	Cores       bool     // a core for each rank
 }
 
 // Scenario is what a question is about. Errors name the flag, what was expected, and what is near.
@@ -109,7 +109,7 @@ func (at *index) remove(where string) (c waitstate.Change, err error) {
 func (at *index) nonblocking(text string) (c waitstate.Change, err error) {
 	c = waitstate.Change{Kind: waitstate.Nonblocking}
 	where, until, later := strings.Cut(text, " until ")
-	c.Paths, err = at.calls(where, func(f *mpi.Function) bool { return f.Nonblocking() != nil },
+	c.Paths, err = at.calls(where, blocks,
 		"a call that blocks and has a form that does not, as MPI_Allreduce has MPI_Iallreduce")
 	if err == nil && later {
 		c.Until, err = at.find(until, callgraph.KindMPI)
@@ -141,6 +141,8 @@ func (at *index) calls(where string, fit func(*mpi.Function) bool, expected stri
 	}
 	return paths, nil
 }
+
+func blocks(f *mpi.Function) bool { return f.Nonblocking() != nil }
 
 // is tells whether a node is a call of a function of some sort.
 func is(n *run.Node, fit func(*mpi.Function) bool) bool {
