@@ -3,6 +3,7 @@
 package truth
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -142,7 +143,14 @@ func TestGainsOfGrain(t *testing.T) {
 	}
 }
 
-// What is said to be gained, and what is.
+// twins are programs in which an ailment's work is divided equally, where the one without the ailment has less of it.
+var twins = map[string]string{"slow-worker": "even-rounds", "serial-phase": "shared"}
+
+// stepsOfGains is by how much programs run longer than elsewhere: their first step, which lies in another place, is then a part of
+// the run that does not count.
+const stepsOfGains = "3"
+
+// What is said to be gained, and what is: to 1 % of the mended program's time where nothing but times is changed, else to 10 %.
 func TestJudgeGains(t *testing.T) {
 	harness.Mock.Need(t)
 	program := harness.Mock.Compile(t, "mended")
@@ -163,7 +171,8 @@ func TestJudgeGains(t *testing.T) {
 				programs[p.program] = harness.Mock.Compile(suite, "models/"+p.program, "-lm")
 			}
 			harness.Judge(t, func(t testing.TB) {
-				on, off := replayable(t, ranks, []string{programs[p.program], p.ailment}), replayable(t, ranks, []string{programs[p.program], p.off})
+				on := replayable(t, ranks, []string{programs[p.program], p.ailment, stepsOfGains})
+				off := replayable(t, ranks, []string{programs[p.program], cmp.Or(twins[p.factor], p.off), stepsOfGains})
 				saved := 1 - float64(off.WallNs)/float64(on.WallNs)
 				truth := fmt.Sprintf("true %.1f %%", 100*saved)
 				require.NotEmpty(t, on.Findings)
@@ -173,7 +182,10 @@ func TestJudgeGains(t *testing.T) {
 					t.SkipNow()
 				}
 				t.Logf("%s: predicted %.1f %% (%.1f–%.1f %%), %s", f.ID, 100*f.Gain.Share, 100*f.Gain.Low, 100*f.Gain.High, truth)
-				within := 0.1 * (1 - saved) // of the mended program's time
+				within := 0.1 * (1 - saved)
+				if f.Remedy != nil && !f.Gain.AtMost && (f.Remedy.Change == "balance" || f.Remedy.Change == "remove") {
+					within /= 10
+				}
 				if assert.Less(t, saved, f.Gain.High+within); !f.Gain.AtMost {
 					assert.InDelta(t, saved, f.Gain.Share, within)
 				}
