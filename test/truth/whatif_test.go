@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -173,23 +174,48 @@ func TestJudgeGains(t *testing.T) {
 			harness.Judge(t, func(t testing.TB) {
 				on := replayable(t, ranks, []string{programs[p.program], p.ailment, stepsOfGains})
 				off := replayable(t, ranks, []string{programs[p.program], cmp.Or(twins[p.factor], p.off), stepsOfGains})
-				saved := 1 - float64(off.WallNs)/float64(on.WallNs)
-				truth := fmt.Sprintf("true %.1f %%", 100*saved)
-				require.NotEmpty(t, on.Findings)
-				f := on.Findings[0]
-				if f.Gain == nil {
-					t.Logf("%s: gain unknown, %s", f.ID, truth)
-					t.SkipNow()
-				}
-				t.Logf("%s: predicted %.1f %% (%.1f–%.1f %%), %s", f.ID, 100*f.Gain.Share, 100*f.Gain.Low, 100*f.Gain.High, truth)
-				within := 0.1 * (1 - saved)
-				if f.Remedy != nil && !f.Gain.AtMost && (f.Remedy.Change == "balance" || f.Remedy.Change == "remove") {
-					within /= 10
-				}
-				if assert.Less(t, saved, f.Gain.High+within); !f.Gain.AtMost {
-					assert.InDelta(t, saved, f.Gain.Share, within)
-				}
+				gains(t, on.Findings, 1-float64(off.WallNs)/float64(on.WallNs))
 			})
 		})
+	}
+	directory := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(directory, "farms.yaml"), []byte(stagesOfFarms), 0o644))
+	for _, c := range compositions {
+		if c.causes == nil {
+			continue
+		}
+		t.Run(c.program+" "+c.ailment, func(t *testing.T) {
+			compiled := harness.Mock.Compile(t, "models/"+c.program, "-lm")
+			harness.Judge(t, func(t testing.TB) {
+				at, wall := harness.Command{Directory: t.TempDir()}, map[string]uint64{}
+				require.NoError(t, os.CopyFS(at.Directory, os.DirFS(directory)))
+				for _, ailment := range []string{"healthy", c.ailment} {
+					end := at.Run(t, harness.Mock.Tool("mpirun"), "-n", c.ranks, "--virtual", harness.Artifact(t, "marple"), "exec", "--report", "none", "--out", ailment, "--", compiled, ailment)
+					require.Zero(t, end.Code, end.Stderr)
+					wall[ailment] = harness.ReadRun(t, filepath.Join(at.Directory, ailment)).WallNs
+				}
+				gains(t, diagnosisOf(t, at, c.ailment, "--model", c.model).Findings, 1-float64(wall["healthy"])/float64(wall[c.ailment]))
+			})
+		})
+	}
+}
+
+// gains compares the first finding's gain with what was saved, as a share of the ill program's time.
+func gains(t testing.TB, findings []run.Finding, saved float64) {
+	t.Helper()
+	truth := fmt.Sprintf("true %.1f %%", 100*saved)
+	require.NotEmpty(t, findings)
+	f := findings[0]
+	if f.Gain == nil {
+		t.Logf("%s: gain unknown, %s", f.ID, truth)
+		t.SkipNow()
+	}
+	t.Logf("%s: predicted %.1f %% (%.1f–%.1f %%), %s", f.ID, 100*f.Gain.Share, 100*f.Gain.Low, 100*f.Gain.High, truth)
+	within := 0.1 * (1 - saved)
+	if f.Remedy != nil && !f.Gain.AtMost && (f.Remedy.Change == "balance" || f.Remedy.Change == "remove") {
+		within /= 10
+	}
+	if assert.Less(t, saved, f.Gain.High+within); !f.Gain.AtMost {
+		assert.InDelta(t, saved, f.Gain.Share, within)
 	}
 }
