@@ -242,7 +242,7 @@ func (e *exchange) begin(x *player) error {
 	}
 	for k := range e.ties {
 		if e.ties[k].absent {
-			e.arrive(uint32(k), 0, 0)
+			e.arrive(uint32(k), math.MinInt64, 0) // nobody waits for it
 		}
 	}
 	early := e.early

@@ -212,6 +212,9 @@ func (p *Program) player(s Scenario) *player {
 		x.meets = make([]meeting, len(p.Meets))
 		for i := range x.meets {
 			x.meets[i].last = math.MinInt64
+			if p.Meets[i].rootless {
+				x.meets[i].root, x.meets[i].rooted = math.MinInt64, true
+			}
 		}
 	}
 	for i := range p.Lanes {
@@ -657,7 +660,7 @@ func (x *player) enter(rank int32, at int64) {
 	for ; w.arrive < len(l.Arrives) && l.Arrives[w.arrive].Call == k; w.arrive++ {
 		for _, c := range x.rules {
 			if c.Kind == Remove && c.holds(x.p.first+int(rank)) && c.part(l.Paths[l.Calls[k].Path]) > 0 {
-				at = 0 // nobody waits for it
+				at = math.MinInt64 // nobody waits for it
 			}
 		}
 		if a := &l.Arrives[w.arrive]; x.with != nil {
@@ -740,9 +743,9 @@ func (x *player) until(rank, need int) (t, takes int64, known bool) {
 		switch {
 		case !c.holds(x.p.first+rank) || c.part(path) == 0:
 		case c.Kind == Remove && n.By < 0:
-			return 0, 0, true
+			return math.MinInt64, 0, true
 		case c.Kind == Prompt && c.Pattern == n.Pattern:
-			t = 0
+			t = math.MinInt64
 		case c.Kind == Network && !l.Calls[n.Call].Stays:
 			takes = int64(c.Latency + math.Floor(c.PerByte*float64(bytes)))
 		}
