@@ -367,7 +367,7 @@ func (g *Diagnosis) finding(f int) run.Finding {
 	e := g.evaluators[x.Scope]
 	lost := g.seconds(f)
 	out := run.Finding{ID: g.full(f), Title: g.title(f), Seconds: lost, Share: g.share(lost), Low: g.share(g.surely(f)), Worth: x.Scope.Model.Threshold("least").Value,
-		Model: x.Scope.Model.Name, Factor: x.Label, Confidence: g.confidence(f)}
+		Model: x.Scope.Model.Name, Factor: x.Label, Confidence: g.confidence(f), Evidence: []run.Evidence{}}
 	if x.Model != "" {
 		out.Model = x.Model
 	}
