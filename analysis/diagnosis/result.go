@@ -367,7 +367,7 @@ func (g *Diagnosis) finding(f int) run.Finding {
 	e := g.evaluators[x.Scope]
 	lost := g.seconds(f)
 	out := run.Finding{ID: g.full(f), Title: g.title(f), Seconds: lost, Share: g.share(lost), Low: g.share(g.surely(f)), Worth: x.Scope.Model.Threshold("least").Value,
-		Model: x.Scope.Model.Name, Factor: x.Label, Confidence: g.confidence(f)}
+		Model: x.Scope.Model.Name, Factor: x.Label, Confidence: g.confidence(f), Evidence: []run.Evidence{}}
 	if x.Model != "" {
 		out.Model = x.Model
 	}
@@ -381,8 +381,13 @@ func (g *Diagnosis) finding(f int) run.Finding {
 	if calls := g.callsOf(f); calls != "" {
 		out.Evidence = append(out.Evidence, run.Evidence{Metric: "heaviest-call", Text: calls})
 	}
-	if x.Remedy != nil {
-		out.Remedy = e.remedy(x.Remedy)
+	for i, one := range x.Remedies {
+		switch r := e.remedy(one); {
+		case i == 0:
+			out.Remedy = r
+		case r != nil:
+			out.Instead = append(out.Instead, run.Instead{Remedy: *r})
+		}
 	}
 	out.Gain = g.gain(f)
 	for _, a := range x.Advice {

@@ -534,8 +534,8 @@ func (u used) conclusion(f *Conclusion) {
 	u.expressions(append(f.Costs(), f.Ranks)...)
 	u.text(f.Title)
 	u[f.Where] = true
-	if f.Remedy != nil {
-		u.names(f.Remedy.Of)
+	for _, x := range f.Remedies {
+		u.names(x.Of)
 	}
 	u.names(f.Of)
 	for _, a := range f.Advice {

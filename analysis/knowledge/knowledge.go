@@ -230,8 +230,8 @@ type Conclusion struct {
 	Advice          []*Advice
 	Confidence      string
 	Doubts          []FactName
-	Model           string // what findings name instead of the model, or ""
-	Remedy          *Remedy
+	Model           string      // what findings name instead of the model, or ""
+	Remedies        []*Remedy   // the first is what the finding's gain is of; the others may be done instead
 	Gain            *Expression // seconds of core time that the advice saves, where no remedy tells it
 	GainError       *Expression // likewise: what it may be more or less
 	GainAtMost      bool

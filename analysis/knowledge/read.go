@@ -858,7 +858,12 @@ func (r *reader) conclusion(factor bool) func(string, Position, ast.Node) {
 func (r *reader) factorKeys(keys map[string]field, x *Conclusion, s *stated, of *scope, what string) {
 	keys["factor"] = r.into(&x.Label, what)
 	keys["model"] = r.into(&x.Model, what)
-	keys["remedy"] = func(k, v ast.Node) { r.remedy(x, k, v, what) }
+	keys["remedy"] = func(k, v ast.Node) {
+		if list, ok := v.(*ast.SequenceNode); ok && len(list.Values) == 0 {
+			r.fail(place(k), "%s: remedy: expected a change: %s", what, strings.Join(Remedies, ", "))
+		}
+		r.items(v, func(one ast.Node) { r.remedy(x, k, one, what) })
+	}
 	keys["bound"] = func(_, v ast.Node) { s.bound = v }
 	keys["surely"] = func(_, v ast.Node) { s.surely = v }
 	keys["gain"] = func(k, v ast.Node) {
@@ -960,17 +965,17 @@ func (r *reader) knows(f FactName, what string) bool {
 // remedy reads what would be different: one change, and where.
 func (r *reader) remedy(x *Conclusion, key, n ast.Node, what string) {
 	what += ": remedy"
-	x.Remedy = &Remedy{Position: place(n)}
+	remedy := &Remedy{Position: place(n)}
 	table := map[string]field{}
 	for _, change := range Remedies {
 		table[change] = func(k, v ast.Node) {
-			if x.Remedy.Change != "" {
-				r.fail(place(k), "%s: expected one change, not %s and %s", what, x.Remedy.Change, change)
+			if remedy.Change != "" {
+				r.fail(place(k), "%s: expected one change, not %s and %s", what, remedy.Change, change)
 			}
-			x.Remedy.Change = change
+			remedy.Change = change
 			r.items(v, func(item ast.Node) {
 				name := r.text(item, what)
-				x.Remedy.Of = append(x.Remedy.Of, name)
+				remedy.Of = append(remedy.Of, name)
 				r.later = append(r.later, func() {
 					switch {
 					case change == "prompt" && !slices.Contains(Patterns, name):
@@ -980,7 +985,7 @@ func (r *reader) remedy(x *Conclusion, key, n ast.Node, what string) {
 					}
 				})
 			})
-			if len(x.Remedy.Of) == 0 {
+			if len(remedy.Of) == 0 {
 				r.fail(place(v), "%s: expected where, or of what pattern, not an empty list", what)
 			}
 		}
@@ -990,8 +995,8 @@ func (r *reader) remedy(x *Conclusion, key, n ast.Node, what string) {
 	} else {
 		r.fields(n, what, table)
 	}
-	if x.Remedy.Change == "" {
-		x.Remedy = nil
+	if remedy.Change != "" {
+		x.Remedies = append(x.Remedies, remedy)
 	}
 }
 

@@ -276,7 +276,7 @@ func NeedsRun(name string) bool { return len(functions[name].needs) > 0 }
 func Functions() []string { return slices.Sorted(maps.Keys(functions)) }
 
 // Remedies are what may be different in a replay; see waitstate.What.
-var Remedies = []string{"balance", "free", "prompt", "remove"}
+var Remedies = []string{"balance", "free", "nonblocking", "prompt", "remove"}
 
 // Patterns of waiting; see analysis/waitstate.
 var Patterns = []string{"late-sender", "late-sender-wrong-order", "late-receiver", "late-progress", "early-reduce", "late-broadcast", "early-scan",

@@ -90,5 +90,22 @@ func Known(name string, op record.Op, flags record.OpFlags) *Function {
 	return &Function{Name: name, Op: op, Flags: flags, Class: classes[op%record.OpCount]}
 }
 
+// Nonblocking is the form of a blocking function that starts the same and does not wait for it; nil if there is none.
+func (f *Function) Nonblocking() *Function {
+	name, of := strings.CutPrefix(f.Name, "MPI_")
+	if !of || f.Flags != 0 {
+		return nil
+	}
+	if g := Of("MPI_I" + name); g != nil && g.Op == f.Op && g.Flags == record.Nonblocking {
+		return g
+	}
+	return nil
+}
+
+// Posts tells whether a call posts a receive of a message that need not have come.
+func (f *Function) Posts() bool {
+	return (f.Op == record.OpRecv || f.Op == record.OpSendrecv) && !f.Matched && f.Flags&record.Persistent == 0
+}
+
 // All are the functions by their names.
 func All() []Function { return functions }

@@ -87,7 +87,15 @@ func doing(rank int, t *waitstate.Times, visit func(from, waits, to int64, call 
 		at = left[n-1]
 	}
 	for k := range entered {
-		visit(entered[k]-t.Gaps[rank][k], entered[k]-t.Gaps[rank][k], entered[k], k, false)
+		from := entered[k] - t.Gaps[rank][k]
+		if later := t.Deferred[rank]; later != nil && k > 0 {
+			from = left[k-1]
+		}
+		to := from + t.Gaps[rank][k]
+		visit(from, from, to, k, false)
+		if to < entered[k] { // what it has begun before is not over
+			visit(to, entered[k], entered[k], k-1, true)
+		}
 		visit(entered[k], min(max(left[k]-t.Own[rank][k], entered[k]), left[k]), left[k], k, true)
 	}
 	visit(at, at, t.Ended[rank], len(entered), false)

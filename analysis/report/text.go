@@ -210,6 +210,11 @@ func (w *writer) gain(f run.Finding) {
 	if text := f.Gain.Text(); text != "" {
 		w.block("   gain    ", "           ", text)
 	}
+	for i := range f.Instead {
+		if text := f.Instead[i].Text(); text != "" {
+			w.block("           ", "           ", text)
+		}
+	}
 }
 
 func (w *writer) place(f run.Finding) {

@@ -42,6 +42,12 @@ func WhatIf(a whatif.Answer) string {
 		}
 		w.block(fmt.Sprintf("  %5s  ", words.Percent(h.Share)), "         ", what[h.What]+" "+h.Where)
 	}
+	for i, text := range a.Assumes {
+		if i == 0 {
+			w.line("")
+		}
+		w.block("", "", text)
+	}
 	if a.Replayed < 1 {
 		w.line("")
 		w.line("%s of the run was replayed.", words.Percent(a.Replayed))

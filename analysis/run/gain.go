@@ -6,9 +6,11 @@ import (
 	"marple/analysis/words"
 )
 
+// hardly is a part of the run that is nothing; also a range that is narrower says no more than the figure.
+const hardly = 0.005
+
 // Text says for people what is gained: "saves 18 % of the run (16–20 %), 1.2 s". It is "" where that is not known.
 func (g *Gain) Text() string {
-	const hardly = 0.005 // of the run; also a range that is narrower says no more than the figure
 	if g == nil {
 		return ""
 	}
@@ -26,6 +28,18 @@ func (g *Gain) Text() string {
 		text += fmt.Sprintf(" (%.0f–%.0f %%)", 100*g.Low, 100*g.High)
 	}
 	return text + ", " + words.Duration(g.Seconds)
+}
+
+// Text says for people what another remedy gains; "" where that is not known.
+func (x *Instead) Text() string {
+	text := x.Gain.Text()
+	if text == "" || x.Change != "nonblocking" {
+		return ""
+	}
+	if x.Gain.Share < hardly && x.Gain.High < hardly {
+		return "non-blocking, and waited for before the next call of MPI, it saves nothing"
+	}
+	return "non-blocking, and waited for before the next call of MPI, it " + text
 }
 
 // Doubt says of what may be a finding, for people, what it may be: what it costs, "5 % to 8 %", or, where that is sure, what its

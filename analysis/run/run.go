@@ -507,12 +507,21 @@ type Finding struct {
 	// Remedy is what the advice would change; Gain is what that would bring: not there where it is not known.
 	Remedy *Remedy `json:"remedy,omitempty"`
 	Gain   *Gain   `json:"gain,omitempty"`
+	// Instead is what else the advice may be taken to.
+	Instead []Instead `json:"instead,omitempty"`
+}
+
+// Instead is another remedy of a finding, and what that would bring: not there where it is not known.
+type Instead struct {
+	Remedy
+	Gain *Gain `json:"gain,omitempty"`
 }
 
 // Remedy is a change in a replay of the run.
 type Remedy struct {
 	// Change is balance (ranks compute equally long there), free (calls there take no time beside waiting), remove
-	// (collective operations there are left out), or prompt (nobody waits by the pattern).
+	// (collective operations there are left out), prompt (nobody waits by the pattern), or nonblocking (calls there are waited for
+	// before the rank's next call).
 	Change  string   `json:"change"`
 	Nodes   []string `json:"nodes,omitempty"` // ids in call_graph; none: all
 	Ranks   []int    `json:"ranks,omitempty"` // none: all

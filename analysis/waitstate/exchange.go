@@ -62,10 +62,11 @@ const mostCircles = 1 << 10
 // enough bytes for another rank are sent, though this one does not wait yet.
 const enough = 1 << 10
 
-// asking is a rank that needs to know when a call is entered.
+// asking is a rank that needs to know when a call is entered, or when its receive is posted.
 type asking struct {
-	call uint32
-	by   *peer
+	call   uint32
+	posted bool
+	by     *peer
 }
 
 // source of what a call needs: the rank, and the how manieth of the calls that this one needs of it.
@@ -159,10 +160,10 @@ func (x *replay) apart(told *telling) (*Program, error) {
 
 // ask has ranks tell each other which of their calls they need.
 func (e *exchange) ask(l *Lane, partners []int32) error {
-	needs := map[int32][]uint32{}
-	for _, n := range l.Needs {
-		if n.By >= 0 {
-			needs[n.By] = append(needs[n.By], n.Theirs)
+	needs := map[int32][]uint64{}
+	for i := range l.Needs {
+		if n := &l.Needs[i]; n.By >= 0 {
+			needs[n.By] = append(needs[n.By], n.asks())
 		}
 	}
 	for by, list := range needs {
@@ -176,9 +177,9 @@ func (e *exchange) ask(l *Lane, partners []int32) error {
 	slices.Sort(rounds)
 	for _, round := range rounds {
 		by, o := int32(round^e.m.Rank()), out{}
-		last := uint32(0)
+		last := uint64(0)
 		for _, call := range needs[by] {
-			o.number(uint64(call - last))
+			o.number(call - last)
 			last = call
 		}
 		data, err := swap(e.m, int(by), o)
@@ -188,20 +189,21 @@ func (e *exchange) ask(l *Lane, partners []int32) error {
 		call := uint64(0)
 		for i := (in{data: data}); len(i.data) > 0; {
 			call += i.number()
-			if i.bad || call >= uint64(len(l.Calls)) {
+			if i.bad || call>>1 >= uint64(len(l.Calls)) {
 				return errDamaged
 			}
-			e.asked = append(e.asked, asking{uint32(call), e.peer(by)})
+			e.asked = append(e.asked, asking{uint32(call >> 1), call&1 != 0, e.peer(by)})
 		}
 		e.peer(by).needs = len(needs[by])
 	}
 	slices.SortStableFunc(e.asked, func(a, b asking) int { return int(a.call) - int(b.call) })
 	e.from = make([]source, len(l.Needs))
-	for i, n := range l.Needs {
+	for i := range l.Needs {
+		n := &l.Needs[i]
 		if n.By < 0 {
 			continue
 		}
-		at, _ := slices.BinarySearch(needs[n.By], n.Theirs)
+		at, _ := slices.BinarySearch(needs[n.By], n.asks())
 		e.from[i] = source{e.peer(n.By), uint32(at)}
 		if e.from[i].peer.needs == 0 {
 			return errDamaged // it is no partner
@@ -209,6 +211,9 @@ func (e *exchange) ask(l *Lane, partners []int32) error {
 	}
 	return nil
 }
+
+// asks is what another rank is asked for: twice the call, and one more if it is for when its receive is posted.
+func (n *Need) asks() uint64 { return uint64(n.Theirs)<<1 | bit(n.Pattern == LateReceiver) }
 
 func (e *exchange) peer(rank int32) *peer {
 	p := e.peers[rank]
@@ -237,7 +242,7 @@ func (e *exchange) begin(x *player) error {
 	}
 	for k := range e.ties {
 		if e.ties[k].absent {
-			e.arrive(uint32(k), 0, 0)
+			e.arrive(uint32(k), math.MinInt64, 0) // nobody waits for it
 		}
 	}
 	early := e.early
@@ -289,10 +294,14 @@ func (t *tie) duties() int {
 }
 
 // entered says that a call was, to those that need to know.
-func (e *exchange) entered(w *way, call uint32) {
+func (e *exchange) entered(x *player, call uint32) {
+	w := &x.lanes[0]
 	for ; w.asked < len(e.asked) && e.asked[w.asked].call == call; w.asked++ {
-		p := e.asked[w.asked].by
-		e.say(p, func(o *out) { o.number(itemCall) }, w.entered[call])
+		at := w.entered[call]
+		if e.asked[w.asked].posted {
+			at = x.posted(0, call)
+		}
+		e.say(e.asked[w.asked].by, func(o *out) { o.number(itemCall) }, at)
 	}
 }
 
@@ -590,14 +599,14 @@ func (e *exchange) children() int { return int(below(uint32(e.m.Rank()), uint32(
 // report says how far this part of the tree is, when all of it has nothing to do. Rank 0 says what follows.
 func (e *exchange) report(x *player) (over bool, err error) {
 	w := &x.lanes[0]
-	done := int(w.next) == len(w.entered) && !w.inside && e.owed == 0
+	done := int(w.next) == len(w.entered) && !w.waits() && e.owed == 0
 	if e.reported || len(e.reports) < e.children() || !done && !e.stuck {
 		return false, nil
 	}
 	all := report{sent: e.sent, taken: e.taken, rank: -1}
 	if done {
 		all.length = max(w.end(), 0)
-	} else if all.open = 1; w.inside {
+	} else if all.open = 1; w.waits() {
 		all.until, all.rank = w.until, int32(e.m.Rank())
 	}
 	for _, r := range e.reports {
@@ -649,7 +658,7 @@ func (e *exchange) judged(x *player, v verdict) (over bool, err error) {
 	case tooLong:
 		return true, errors.Join(errTooLong, e.drain())
 	case goesOn:
-		if int(v.rank) == e.m.Rank() && x.lanes[0].inside {
+		if int(v.rank) == e.m.Rank() && x.lanes[0].waits() {
 			e.stuck = false
 			x.goOn(0)
 		}

@@ -62,7 +62,7 @@ func requireSame(t require.TestingT, ranks []*Rank, scenarios []Scenario) {
 func randomScenario(ranks int) *rapid.Generator[Scenario] {
 	return rapid.Custom(func(t *rapid.T) (s Scenario) {
 		for range rapid.IntRange(0, 3).Draw(t, "changes") {
-			c := Change{Kind: What(rapid.IntRange(int(Scale), int(Prompt)).Draw(t, "kind"))}
+			c := Change{Kind: What(rapid.IntRange(int(Scale), int(Early)).Draw(t, "kind"))}
 			if rapid.Bool().Draw(t, "some paths") {
 				c.Paths = map[callgraph.ID]float64{}
 				for range rapid.IntRange(1, 3).Draw(t, "paths") {
@@ -76,6 +76,9 @@ func randomScenario(ranks int) *rapid.Generator[Scenario] {
 			c.Latency, c.PerByte = float64(rapid.IntRange(0, 20).Draw(t, "latency")), rapid.SampledFrom([]float64{0, 0.25}).Draw(t, "per byte")
 			c.Pattern = Pattern(rapid.IntRange(1, int(patterns)-1).Draw(t, "pattern"))
 			c.Whole = rapid.Bool().Draw(t, "whole")
+			if rapid.Bool().Draw(t, "until some call") {
+				c.Until = map[callgraph.ID]float64{callgraph.ID(rapid.IntRange(10, 19).Draw(t, "until")): 1}
+			}
 			s = append(s, c)
 		}
 		return s
@@ -160,6 +163,9 @@ func TestTablesOfRanksTogether(t *testing.T) {
 		w.work, w.crowded.work = 2, 2
 		w.random(t, rapid.IntRange(1, 40).Draw(t, "steps"))
 		ranks := w.crowded.own()
+		if rapid.Bool().Draw(t, "threads") {
+			elsewhere(t, ranks)
+		}
 		for _, r := range ranks {
 			r.number()
 		}
@@ -256,8 +262,66 @@ func TestOperationOfAnotherThread(t *testing.T) {
 	for i := range r.Collectives {
 		r.Collectives[i].At, r.Collectives[i].Done = 1-r.Collectives[i].At, 1-r.Collectives[i].Done
 	}
-	_, times := apart(t, w.ranks, []Scenario{IdealNetwork()})
+	_, times := apart(t, copies(w.ranks), []Scenario{IdealNetwork()})
 	assert.EqualValues(t, 10+20, times[0][0].Length)
+	requireSame(t, w.ranks, []Scenario{nil, IdealNetwork()})
+}
+
+// elsewhere has another thread make some calls.
+func elsewhere(t *rapid.T, ranks []*Rank) {
+	for rank, r := range ranks {
+		if !rapid.Bool().Draw(t, "another thread") {
+			continue
+		}
+		var order [2][]int // by thread
+		for i := range r.Calls {
+			thread := 0
+			if rapid.IntRange(0, 4).Draw(t, "here") == 0 {
+				thread = 1
+			}
+			order[thread] = append(order[thread], i)
+		}
+		calls, to := make([]Call, 0, len(r.Calls)), make([]uint32, len(r.Calls))
+		for thread, list := range order {
+			for _, i := range list {
+				c := r.Calls[i]
+				c.Thread = uint16(thread)
+				to[i] = uint32(len(calls))
+				calls = append(calls, c)
+			}
+		}
+		one := *r
+		one.Calls, one.Main = calls, len(order[0])
+		move := func(at uint32) uint32 {
+			if at == NotDone {
+				return at
+			}
+			return to[at]
+		}
+		one.Sends, one.Receives, one.Collectives = slices.Clone(r.Sends), slices.Clone(r.Receives), slices.Clone(r.Collectives)
+		for _, list := range [][]Message{one.Sends, one.Receives} {
+			for i := range list {
+				list[i].At, list[i].Done = move(list[i].At), move(list[i].Done)
+			}
+		}
+		for i := range one.Collectives {
+			c := &one.Collectives[i]
+			c.At, c.Done = move(c.At), move(c.Done)
+		}
+		ranks[rank] = &one
+	}
+}
+
+// Several threads of a rank make no difference to who replays, whatever the program and the scenario.
+func TestThreadsReplayTogether(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 9).Draw(t, "ranks")
+		w := newWorld(n, randomComms(t, n))
+		w.random(t, rapid.IntRange(1, 40).Draw(t, "steps"))
+		ranks := w.own()
+		elsewhere(t, ranks)
+		requireSame(t, ranks, append([]Scenario{nil, IdealNetwork()}, rapid.SliceOfN(randomScenario(n), 1, 3).Draw(t, "scenarios")...))
+	})
 }
 
 // However quick the machine is, ranks decide the same, and have the run's figures.

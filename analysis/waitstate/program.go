@@ -76,8 +76,9 @@ type Arrive struct {
 
 // Meet is a collective operation of a communicator.
 type Meet struct {
-	Kind Kind
-	Size uint32
+	Kind     Kind
+	Size     uint32 // how many enter it, of those that are replayed
+	rootless bool   // its root is none of them
 }
 
 type meetingID struct {
@@ -251,12 +252,20 @@ func (x *replay) lane(begin int64) out {
 		last = c.End
 	}
 	o.signed(max(r.End, last) - last)
-	// Of several messages from one rank the one that was sent last decides.
+	// Of several messages from one rank the one that was sent last decides; a receive may have been posted before its call is entered.
 	slices.SortFunc(x.depends, func(a, b dependence) int {
-		return cmp.Or(cmp.Compare(a.call, b.call), cmp.Compare(a.by, b.by), cmp.Compare(b.theirs, a.theirs))
+		return cmp.Or(cmp.Compare(a.call, b.call), cmp.Compare(a.by, b.by), cmp.Compare(b.theirs, a.theirs),
+			cmp.Compare(bit(a.pattern == LateReceiver), bit(b.pattern == LateReceiver)))
 	})
-	depends := slices.CompactFunc(x.depends, func(a, b dependence) bool { return a.call == b.call && a.by == b.by })
-	depends = slices.DeleteFunc(depends, func(d dependence) bool { return int(d.call) >= calls })
+	var kept dependence
+	some := false
+	depends := slices.DeleteFunc(x.depends, func(d dependence) bool {
+		if some && d.call == kept.call && d.by == kept.by && (kept.pattern != LateReceiver || d.pattern == LateReceiver) {
+			return true
+		}
+		kept, some = d, true
+		return int(d.call) >= calls
+	})
 	o.number(uint64(len(depends)))
 	call := uint32(0)
 	for _, d := range depends {
@@ -344,7 +353,7 @@ func (p *Program) decodeLane(i *in, l *Lane, ranks int, meets map[meetingID]uint
 		m, known := meets[id]
 		if !known {
 			m = uint32(len(p.Meets))
-			p.Meets, meets[id] = append(p.Meets, Meet{kind, uint32(size)}), m
+			p.Meets, meets[id] = append(p.Meets, Meet{Kind: kind, Size: uint32(size)}), m
 		}
 		i.bad = i.bad || at >= uint64(len(l.Calls)) || done > uint64(len(l.Calls)) || me>>1 >= size || uint32(size) != p.Meets[m].Size
 		l.Arrives = append(l.Arrives, Arrive{uint32(at), m, uint32(me >> 1), me&1 != 0, bytes})
@@ -461,5 +470,40 @@ func (p *Program) read() error {
 			return errDamaged
 		}
 	}
+	p.present()
 	return p.prepare()
+}
+
+// present leaves members out of operations that another of their ranks' threads has entered: nobody is kept waiting by them.
+func (p *Program) present() {
+	here, rooted := make([]uint32, len(p.Meets)), make([]bool, len(p.Meets))
+	p.arrivals(func(a *Arrive) { here[a.Meet], rooted[a.Meet] = here[a.Meet]+1, rooted[a.Meet] || a.Root })
+	lower := map[uint32][]uint32{} // members of a Prefix that lacks some
+	p.arrivals(func(a *Arrive) {
+		if m := &p.Meets[a.Meet]; m.Kind == Prefix && here[a.Meet] < m.Size {
+			lower[a.Meet] = append(lower[a.Meet], a.Me)
+		}
+	})
+	for _, list := range lower {
+		slices.Sort(list)
+	}
+	p.arrivals(func(a *Arrive) {
+		if list := lower[a.Meet]; list != nil {
+			at, _ := slices.BinarySearch(list, a.Me)
+			a.Me = uint32(at)
+		}
+	})
+	for i := range p.Meets {
+		m := &p.Meets[i]
+		m.Size = min(m.Size, here[i])
+		m.rootless = m.Kind == FromRoot && !rooted[i]
+	}
+}
+
+func (p *Program) arrivals(visit func(*Arrive)) {
+	for r := range p.Lanes {
+		for k := range p.Lanes[r].Arrives {
+			visit(&p.Lanes[r].Arrives[k])
+		}
+	}
 }

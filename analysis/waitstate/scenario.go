@@ -25,6 +25,8 @@ type Change struct {
 	Latency, PerByte float64
 	Pattern          Pattern // Prompt
 	Whole            bool    // Balance: all that a rank does there counts as one: what varies from one time to the next stays
+	// Until are the calls, for Nonblocking, before which a rank waits for what it has started; nil: its next call, whichever that is.
+	Until map[callgraph.ID]float64
 }
 
 // What a change does.
@@ -52,7 +54,17 @@ const (
 	Remove
 	// Prompt is that nobody waits by a pattern: what is waited for comes in time.
 	Prompt
+	// Nonblocking calls start something and end. Ranks wait for it before their next call, one of Until, or their last one. What the
+	// call takes beside waiting goes on meanwhile, as soon as what it needs is there.
+	Nonblocking
+	// Early receives are posted when the rank leaves the call before. What the call takes beside waiting goes on from then, as soon as
+	// what it needs is there.
+	Early
 )
+
+// Hides tells whether a change is that a rank computes while something goes on that it waited for. Whether it does go on then depends
+// on the library: the change gains between nothing and what is replayed.
+func (c *Change) Hides() bool { return c.Kind == Nonblocking || c.Kind == Early }
 
 // IdealNetwork is that messages take no time (Dimemas; POP's transfer efficiency).
 func IdealNetwork() Scenario { return Scenario{{Kind: Free}} }
@@ -68,6 +80,7 @@ type Times struct {
 	Entered, Left [][]int64 // by rank and call
 	Own           [][]int64 // likewise: what a call takes beside waiting
 	Gaps          [][]int64 // likewise: before a call; then after the last one
+	Deferred      [][]int64 // likewise: what is waited for a Nonblocking call later, before another one; none where there is no such call
 	Ended         []int64   // by rank
 	Length        int64     // to the last rank's end
 }
@@ -89,6 +102,7 @@ func (p *Program) under(s Scenario) (*Times, error) {
 		l := &x.lanes[r]
 		end := l.end()
 		t.Entered, t.Left, t.Own, t.Gaps = append(t.Entered, l.entered), append(t.Left, l.left), append(t.Own, l.own), append(t.Gaps, l.gaps)
+		t.Deferred = append(t.Deferred, l.deferred)
 		t.Ended, t.Length = append(t.Ended, end), max(t.Length, end)
 	}
 	if x.with != nil {
@@ -159,6 +173,20 @@ type way struct {
 	inside        bool
 	waiting       []waiter // that wait for this rank to get further
 	asked         int      // which of the calls that other processes need comes next
+
+	later, early []*Change // by path: that calls there are Nonblocking, or Early; nil where none is
+	begun        []begun   // by Nonblocking calls, and not waited for yet
+	due          int       // it waits for that one before its next call, from 1; 0: for none
+	deferred     []int64   // see Times
+}
+
+// begun is what a Nonblocking call has started.
+type begun struct {
+	call        uint32
+	need        int   // that comes next
+	sent, until int64 // as in way
+	own         int64
+	change      *Change
 }
 
 type waiter struct {
@@ -184,6 +212,9 @@ func (p *Program) player(s Scenario) *player {
 		x.meets = make([]meeting, len(p.Meets))
 		for i := range x.meets {
 			x.meets[i].last = math.MinInt64
+			if p.Meets[i].rootless {
+				x.meets[i].root, x.meets[i].rooted = math.MinInt64, true
+			}
 		}
 	}
 	for i := range p.Lanes {
@@ -238,6 +269,9 @@ func (x *player) change(c *Change) {
 		}
 	case Network, Remove, Prompt:
 		x.rules = append(x.rules, c)
+	case Nonblocking, Early:
+		x.hide(c)
+		return
 	}
 	for rank := range x.lanes {
 		l, w := &x.p.Lanes[rank], &x.lanes[rank]
@@ -275,6 +309,28 @@ func (x *player) change(c *Change) {
 				if !l.Calls[n.Call].Stays {
 					w.own[n.Call] = 0 // it takes what the network takes, which is added where it waits
 				}
+			}
+		}
+	}
+}
+
+// hide notes which calls are not waited for where they are made, or are begun before that.
+func (x *player) hide(c *Change) {
+	for rank := range x.lanes {
+		l, w := &x.p.Lanes[rank], &x.lanes[rank]
+		if !c.holds(x.p.first + rank) {
+			continue
+		}
+		by := &w.early
+		if c.Kind == Nonblocking {
+			by, w.deferred = &w.later, make([]int64, len(l.Calls))
+		}
+		if *by == nil {
+			*by = make([]*Change, len(l.Paths))
+		}
+		for i, id := range l.Paths {
+			if c.part(id) > 0 {
+				(*by)[i] = c
 			}
 		}
 	}
@@ -463,7 +519,7 @@ func (x *player) run() error {
 		// All wait in a circle, or for what is missing: the one that is least far goes on.
 		least := -1
 		for r := range x.lanes {
-			if w := &x.lanes[r]; w.inside && (least < 0 || w.until < x.lanes[least].until) {
+			if w := &x.lanes[r]; w.waits() && (least < 0 || w.until < x.lanes[least].until) {
 				least = r
 			}
 		}
@@ -474,9 +530,16 @@ func (x *player) run() error {
 	}
 }
 
+// waits tells whether a rank waits for others.
+func (w *way) waits() bool { return w.inside || w.due > 0 }
+
 // goOn has a rank not wait for what it waits for.
 func (x *player) goOn(rank int32) {
-	x.lanes[rank].need++
+	if w := &x.lanes[rank]; w.due > 0 {
+		w.begun[w.due-1].need++
+	} else {
+		w.need++
+	}
 	x.ready = append(x.ready, rank)
 }
 
@@ -486,10 +549,18 @@ func (x *player) advance(rank int32) {
 	first := w.next
 	for w.inside || int(w.next) < len(l.Calls) {
 		if !w.inside {
-			k := w.next
-			at := w.now + w.gaps[k]
-			w.until, w.sent, w.inside = at, at, true
+			at, known := x.reach(rank)
+			if !known {
+				x.wake(w)
+				return
+			}
+			w.inside = true
 			x.enter(rank, at)
+			w.sent = x.posted(rank, w.next-1)
+			w.until = w.sent
+			if x.begin(rank) {
+				continue
+			}
 		}
 		k := w.next - 1
 		for ; w.need < len(l.Needs) && l.Needs[w.need].Call == k; w.need++ {
@@ -503,11 +574,78 @@ func (x *player) advance(rank int32) {
 		w.own[k] += w.until - w.sent
 		w.until = w.sent
 		w.now = w.until + w.own[k]
+		if w.early != nil && w.early[l.Calls[k].Path] != nil {
+			w.now = max(w.now, w.entered[k])
+			w.own[k] = min(w.own[k], w.now-w.entered[k])
+		}
 		w.left[k], w.inside = w.now, false
 	}
 	if w.next > first {
 		x.wake(w)
 	}
+}
+
+// reach takes a rank to its next call, and gives when it enters it, if what it has to wait for before is known.
+func (x *player) reach(rank int32) (at int64, known bool) {
+	l, w := &x.p.Lanes[rank], &x.lanes[rank]
+	k := w.next
+	at = w.now + w.gaps[k]
+	if len(w.begun) == 0 {
+		return at, true
+	}
+	last, path := int(k) == len(l.Calls)-1, l.Paths[l.Calls[k].Path]
+	due := func(b *begun) bool { return last || b.change.Until == nil || b.change.Until[path] > 0 }
+	for i := range w.begun {
+		b := &w.begun[i]
+		for ; due(b) && b.need < len(l.Needs) && l.Needs[b.need].Call == b.call; b.need++ {
+			sent, takes, known := x.until(int(rank), b.need)
+			if !known {
+				w.due, w.until = i+1, max(at, b.until)
+				return 0, false
+			}
+			b.sent, b.until = max(b.sent, sent), max(b.until, sent+takes)
+		}
+	}
+	w.due = 0
+	rest := w.begun[:0]
+	for _, b := range w.begun {
+		if !due(&b) {
+			rest = append(rest, b)
+			continue
+		}
+		done := max(at, b.until+b.own)
+		w.deferred[b.call], at = done-at, done
+	}
+	w.begun = rest
+	return at, true
+}
+
+// begin has a rank go on from a call that it has entered, if it is not to wait there.
+func (x *player) begin(rank int32) bool {
+	l, w := &x.p.Lanes[rank], &x.lanes[rank]
+	k := w.next - 1
+	if w.later == nil || w.later[l.Calls[k].Path] == nil || int(w.next) == len(l.Calls) {
+		return false
+	}
+	w.begun = append(w.begun, begun{k, w.need, w.sent, w.until, w.own[k], w.later[l.Calls[k].Path]})
+	for w.need < len(l.Needs) && l.Needs[w.need].Call == k {
+		w.need++
+	}
+	w.now, w.own[k] = w.entered[k], 0
+	w.left[k], w.inside = w.now, false
+	return true
+}
+
+// posted is when a rank posts the receive of a call that it has entered.
+func (x *player) posted(rank int32, k uint32) int64 {
+	w := &x.lanes[rank]
+	switch {
+	case w.early == nil || w.early[x.p.Lanes[rank].Calls[k].Path] == nil:
+		return w.entered[k]
+	case k == 0:
+		return w.entered[k] - w.gaps[k]
+	}
+	return w.left[k-1]
 }
 
 // enter has a rank enter its next call.
@@ -517,12 +655,12 @@ func (x *player) enter(rank int32, at int64) {
 	w.entered[k] = at
 	w.next++
 	if x.with != nil {
-		x.with.entered(w, k)
+		x.with.entered(x, k)
 	}
 	for ; w.arrive < len(l.Arrives) && l.Arrives[w.arrive].Call == k; w.arrive++ {
 		for _, c := range x.rules {
 			if c.Kind == Remove && c.holds(x.p.first+int(rank)) && c.part(l.Paths[l.Calls[k].Path]) > 0 {
-				at = 0 // nobody waits for it
+				at = math.MinInt64 // nobody waits for it
 			}
 		}
 		if a := &l.Arrives[w.arrive]; x.with != nil {
@@ -589,7 +727,9 @@ func (x *player) until(rank, need int) (t, takes int64, known bool) {
 			other.waiting = append(other.waiting, waiter{int32(rank), n.Theirs})
 			return 0, 0, false
 		}
-		t = other.entered[n.Theirs]
+		if t = other.entered[n.Theirs]; n.Pattern == LateReceiver {
+			t = x.posted(n.By, n.Theirs)
+		}
 	default:
 		a := &l.Arrives[n.Theirs]
 		m := &x.meets[a.Meet]
@@ -603,9 +743,9 @@ func (x *player) until(rank, need int) (t, takes int64, known bool) {
 		switch {
 		case !c.holds(x.p.first+rank) || c.part(path) == 0:
 		case c.Kind == Remove && n.By < 0:
-			return 0, 0, true
+			return math.MinInt64, 0, true
 		case c.Kind == Prompt && c.Pattern == n.Pattern:
-			t = 0
+			t = math.MinInt64
 		case c.Kind == Network && !l.Calls[n.Call].Stays:
 			takes = int64(c.Latency + math.Floor(c.PerByte*float64(bytes)))
 		}

@@ -208,3 +208,68 @@ func TestWoken(t *testing.T) {
 		assert.Len(t, x.ready, ranks-1, kind)
 	}
 }
+
+// A rank goes on from what it waits for, and waits for it before its next call, or that which it is told; it does so before its last one.
+func TestNonblocking(t *testing.T) {
+	const nxn, toRoot, fromRoot = 13, 14, 15
+	one := func(id callgraph.ID) map[callgraph.ID]float64 { return map[callgraph.ID]float64{id: 1} }
+	for name, c := range map[string]struct {
+		a, b []int64
+		s    Scenario
+		want int64
+	}{
+		// Each operation is over 3 after the last entry, while both compute; the last of them, and the end, are waited for.
+		"in turn":     {[]int64{100, 40}, []int64{40, 100}, Scenario{{Kind: Nonblocking, Paths: one(nxn)}}, 140 + 2*3},
+		"one is slow": {[]int64{100, 100}, []int64{40, 40}, Scenario{{Kind: Nonblocking, Paths: one(nxn)}}, 200 + 2*3},
+		// Rank 1 enters the second operation at 103, when the first is over.
+		"on one rank":              {[]int64{100, 40}, []int64{40, 10}, Scenario{{Kind: Nonblocking, Paths: one(nxn), Ranks: []int32{1}}}, 100 + 3 + 40 + 2*3},
+		"elsewhere":                {[]int64{100, 40}, []int64{40, 100}, Scenario{{Kind: Nonblocking, Paths: one(fromRoot)}}, 2*103 + 3},
+		"and free":                 {[]int64{100, 40}, []int64{40, 100}, Scenario{{Kind: Nonblocking, Paths: one(nxn)}, {Kind: Free}}, 140},
+		"and on another network":   {[]int64{100, 40}, []int64{40, 100}, Scenario{{Kind: Nonblocking, Paths: one(nxn)}, {Kind: Network, Latency: 50}}, 150 + 2*50},
+		"until what is not called": {[]int64{100, 40}, []int64{40, 100}, Scenario{{Kind: Nonblocking, Paths: one(nxn), Until: one(toRoot)}}, 140 + 2*3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, c.want, replayAll(t, steps(c.a, c.b).ranks).Program.Under(c.s).Length)
+		})
+	}
+	// Between the operation and the call that needs it lies another one, before which it need not be over.
+	w := newWorld(3, []Comm{{ID: 7, Members: []record.Run{{Stride: 1, Count: 3}}, Size: 3}, {ID: 8, Members: []record.Run{{Stride: 1, Count: 2}}, Size: 2}})
+	w.compute(2, 100, 4)
+	w.collective(0, AllToAll, 0)
+	w.compute(0, 30, 4)
+	w.compute(1, 30, 4)
+	w.collective(1, FromRoot, 0)
+	w.compute(0, 30, 4)
+	w.compute(1, 30, 4)
+	w.collective(1, Prefix, 0)
+	w.finish()
+	p := replayAll(t, w.ranks).Program
+	assert.EqualValues(t, 103+30+3+30+3, p.Under(nil).Length)
+	next := p.Under(Scenario{{Kind: Nonblocking, Paths: one(nxn)}})
+	assert.EqualValues(t, 103+3+30+3, next.Length, "of rank 1")
+	assert.EqualValues(t, 103-30, next.Deferred[0][0])
+	later := p.Under(Scenario{{Kind: Nonblocking, Paths: one(nxn), Until: one(10 + 3 + callgraph.ID(Prefix))}})
+	assert.EqualValues(t, 103+3, later.Length)
+	assert.EqualValues(t, 103-60, later.Deferred[0][0])
+}
+
+// Whoever waits for a receive goes on when that is posted, which is when the receiver leaves the call before; the message is there
+// when the receiver comes.
+func TestEarly(t *testing.T) {
+	w := newWorld(2, []Comm{{ID: 7, Members: []record.Run{{Stride: 1, Count: 2}}, Size: 2}})
+	for range 3 {
+		w.compute(0, 20, 4)
+		w.compute(1, 100, 4)
+		at := w.post(0, 1, 5)
+		w.send(0, 1, 5, true, true)
+		k := len(w.posts[stream{0, 1, 5}]) - 1
+		w.finishReceive(stream{0, 1, 5}, k, at)
+	}
+	w.finish()
+	p := replayAll(t, w.ranks).Program
+	require.EqualValues(t, 303+3, p.Under(nil).Length)
+	early := p.Under(Scenario{{Kind: Early, Paths: map[callgraph.ID]float64{12: 1}}})
+	assert.Equal(t, []int64{23, 103, 203}, early.Left[0][:3], "when the receiver has left the call before")
+	assert.Equal(t, []int64{100, 200, 300}, early.Left[1][:3])
+	assert.EqualValues(t, 300+3, early.Length)
+}

@@ -18,6 +18,8 @@ type Answer struct {
 	Before   State    `json:"before"`
 	After    State    `json:"after"`
 	Gain     run.Gain `json:"gain"`
+	// Assumes is what the most that is gained rests on, in sentences.
+	Assumes []string `json:"assumes"`
 	// Then is what holds the run back then, the most expensive first.
 	Then []Held `json:"then"`
 }
@@ -47,7 +49,7 @@ const mostHeld = 3
 func Ask(r *run.Run, s waitstate.Scenario) Answer {
 	p := newPlayer(r)
 	p.base, p.wall = nil, float64(r.WallNs)/1e9
-	a := Answer{Program: r.Program, Ranks: r.Ranks, Replayed: 1, Then: []Held{}}
+	a := Answer{Program: r.Program, Ranks: r.Ranks, Replayed: 1, Assumes: assumed(s), Then: []Held{}}
 	if replay := r.Replay; replay.Looked > 0 {
 		a.Replayed = min(float64(replay.Looked)/float64(max(replay.Whole, 1)), 1)
 	}
@@ -56,8 +58,35 @@ func Ask(r *run.Run, s waitstate.Scenario) Answer {
 	per := p.wall / float64(max(was.Length, 1)) // s of the run, for each ns that is replayed
 	a.Before, a.After = p.state(nil, was, per), p.state(s, then, per)
 	a.Gain = p.gain(s, saves)
+	if len(a.Assumes) > 0 { // nothing may go on meanwhile
+		shown := slices.DeleteFunc(slices.Clone(s), func(c waitstate.Change) bool { return c.Hides() })
+		a.Gain.Low = min(a.Gain.Low, max(p.saved(nil, shown).share, 0))
+	}
 	a.Then = append(a.Then, held(r, then)...)
 	return a
+}
+
+// assumed says when what does not block is waited for, or posted.
+func assumed(s waitstate.Scenario) []string {
+	list := []string{}
+	for i := range s {
+		text := "A receive that is posted early is posted when its rank leaves the call of MPI before."
+		switch c := &s[i]; {
+		case c.Kind == waitstate.Nonblocking && c.Until == nil:
+			text = "A non-blocking call is waited for before its rank's next call of MPI."
+		case c.Kind == waitstate.Nonblocking:
+			text = "A non-blocking call is waited for before the call that is named, or its rank's last one."
+		case c.Kind != waitstate.Early:
+			continue
+		}
+		if !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	if len(list) > 0 {
+		list = append(list, "The range is from an MPI library that does nothing in between to one that does all that it can.")
+	}
+	return list
 }
 
 func (p *player) state(s waitstate.Scenario, t *waitstate.Times, per float64) State {
@@ -102,6 +131,9 @@ func held(r *run.Run, t *waitstate.Times) (list []Held) {
 				lost[key{"call", l.Paths[c.Path]}] += float64(own)
 			}
 			lost[key{"waiting", l.Paths[c.Path]}] += float64(t.Left[rank][k] - t.Entered[rank][k] - t.Own[rank][k])
+			if later := t.Deferred[rank]; later != nil {
+				lost[key{"waiting", l.Paths[c.Path]}] += float64(later[k])
+			}
 			here[l.Paths[c.GapPath]] += float64(t.Gaps[rank][k])
 		}
 		for path, ns := range here {

@@ -9,6 +9,7 @@ import (
 
 	"marple/analysis/callgraph"
 	"marple/analysis/knowledge"
+	"marple/analysis/mpi"
 	"marple/analysis/run"
 	"marple/analysis/waitstate"
 	"marple/analysis/words"
@@ -20,7 +21,10 @@ type Question struct {
 	Balance []string // WHERE, or all
 	Network string   // latency=QUANTITY,bandwidth=QUANTITY; or ideal
 	Remove  []string // calls
-	Cores   bool     // a core for each rank
+	// Nonblocking are calls, each with the call before which they are waited for, if that is not the next one: "CALL until CALL".
+	Nonblocking []string
+	Early       []string // calls whose receives are posted early
+	Cores       bool     // a core for each rank
 }
 
 // Scenario is what a question is about. Errors name the flag, what was expected, and what is near.
@@ -32,7 +36,7 @@ func (q Question) Scenario(r *run.Run) (s waitstate.Scenario, err error) {
 	for _, asked := range []struct {
 		texts []string
 		read  func(string) (waitstate.Change, error)
-	}{{q.Scale, at.scale}, {q.Balance, at.balance}, {q.Remove, at.remove}} {
+	}{{q.Scale, at.scale}, {q.Balance, at.balance}, {q.Remove, at.remove}, {q.Nonblocking, at.nonblocking}, {q.Early, at.early}} {
 		for _, text := range asked.texts {
 			c, err := asked.read(text)
 			if err != nil {
@@ -99,6 +103,54 @@ func (at *index) remove(where string) (c waitstate.Change, err error) {
 		return c, fmt.Errorf("--remove: %w", err)
 	}
 	return c, nil
+}
+
+// nonblocking reads the place of a blocking call, and where it is waited for.
+func (at *index) nonblocking(text string) (c waitstate.Change, err error) {
+	c = waitstate.Change{Kind: waitstate.Nonblocking}
+	where, until, later := strings.Cut(text, " until ")
+	c.Paths, err = at.calls(where, blocks,
+		"a call that blocks and has a form that does not, as MPI_Allreduce has MPI_Iallreduce")
+	if err == nil && later {
+		c.Until, err = at.find(until, callgraph.KindMPI)
+	}
+	if err != nil {
+		return c, fmt.Errorf("--nonblocking: %w", err)
+	}
+	return c, nil
+}
+
+// early reads the place of receives.
+func (at *index) early(where string) (c waitstate.Change, err error) {
+	c = waitstate.Change{Kind: waitstate.Early}
+	if c.Paths, err = at.calls(where, (*mpi.Function).Posts, "a call that posts a receive, as MPI_Recv or MPI_Irecv"); err != nil {
+		return c, fmt.Errorf("--early: %w", err)
+	}
+	return c, nil
+}
+
+// calls finds those of MPI that are of some sort.
+func (at *index) calls(where string, fit func(*mpi.Function) bool, expected string) (map[callgraph.ID]float64, error) {
+	paths, err := at.find(where, callgraph.KindMPI)
+	if err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(paths, func(id callgraph.ID, _ float64) bool { return !is(at.nodes[id], fit) })
+	if !at.r.Replay.Has(paths) {
+		return nil, fmt.Errorf("%q: expected %s", where, expected)
+	}
+	return paths, nil
+}
+
+func blocks(f *mpi.Function) bool { return f.Nonblocking() != nil }
+
+// is tells whether a node is a call of a function of some sort.
+func is(n *run.Node, fit func(*mpi.Function) bool) bool {
+	if n == nil {
+		return false
+	}
+	f := mpi.Of(n.Name)
+	return f != nil && fit(f)
 }
 
 // network reads what a network is like.

@@ -70,7 +70,7 @@ func replayed(r *run.Run) {
 		g := p.gain(scenarios[i], saves)
 		g.Low, g.High = min(g.Low, max(other, 0)), max(g.High, other)
 		switch c := &scenarios[i][0]; c.Kind {
-		case waitstate.Free, waitstate.Prompt:
+		case waitstate.Free, waitstate.Prompt, waitstate.Nonblocking:
 			g.AtMost = true
 		case waitstate.Balance:
 			g.AtMost = r.Replay.Alone(c.Paths) // it may not be divisible
@@ -78,6 +78,7 @@ func replayed(r *run.Run) {
 		p.atMost(&g)
 		f.Gain = &g
 		p.disturbances(f, scenarios[i], saves.share)
+		p.instead(f)
 	}
 	p.behind(r.Findings, scenarios)
 	r.Findings = slices.DeleteFunc(r.Findings, func(f run.Finding) bool {
@@ -105,6 +106,25 @@ func replayed(r *run.Run) {
 		r.JointGain.AtMost = atMost
 		p.atMost(&r.JointGain.Gain)
 	}
+}
+
+// instead finds what a finding's other remedies would bring.
+func (p *player) instead(f *run.Finding) {
+	list := f.Instead[:0]
+	for _, x := range f.Instead {
+		s := Remedy(p.r, &x.Remedy)
+		if s == nil {
+			continue // there is nothing that it would change
+		}
+		if p.room(mostOfGain) {
+			g := p.gain(s, p.saved(p.base, s))
+			g.AtMost = g.AtMost || s[0].Hides()
+			p.atMost(&g)
+			x.Gain = &g
+		}
+		list = append(list, x)
+	}
+	f.Instead = list
 }
 
 // balance is what a scenario saves. Of a balance it says which of two things it is: where ranks have too much in all, they are
@@ -338,9 +358,11 @@ func Remedy(r *run.Run, x *run.Remedy) waitstate.Scenario {
 	if len(x.Nodes) > 0 {
 		c.Paths = map[callgraph.ID]float64{}
 		for _, id := range x.Nodes {
-			if n, err := strconv.ParseUint(id, 16, 64); err == nil {
-				c.Paths[callgraph.ID(n)] = 1
+			n, err := strconv.ParseUint(id, 16, 64)
+			if err != nil || c.Kind == waitstate.Nonblocking && !is(r.Find(id), blocks) {
+				continue
 			}
+			c.Paths[callgraph.ID(n)] = 1
 		}
 		if !r.Replay.Has(c.Paths) {
 			return nil
@@ -356,4 +378,5 @@ func Remedy(r *run.Run, x *run.Remedy) waitstate.Scenario {
 	return waitstate.Scenario{c}
 }
 
-var changes = map[string]waitstate.What{"balance": waitstate.Balance, "free": waitstate.Free, "remove": waitstate.Remove, "prompt": waitstate.Prompt}
+var changes = map[string]waitstate.What{"balance": waitstate.Balance, "free": waitstate.Free, "remove": waitstate.Remove, "prompt": waitstate.Prompt,
+	"nonblocking": waitstate.Nonblocking}

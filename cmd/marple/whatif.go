@@ -29,6 +29,7 @@ in the call graph. With --sample the time between calls is known by function.
   before, after  seconds, parallel_efficiency, load_balance, communication_efficiency, serialization_efficiency,
                transfer_efficiency
   gain         seconds, share, low, high (of wall time)
+  assumes[]    what the most that is gained rests on, in sentences
   then[]       what (imbalance, waiting, call), share (of core time), node, where`}
 	as := format(c, "text", "json")
 	var q whatif.Question
@@ -36,6 +37,8 @@ in the call graph. With --sample the time between calls is known by function.
 	c.Flags().StringArrayVar(&q.Balance, "balance", nil, "`WHERE` ranks compute equally long: a function, before an MPI call, or all")
 	c.Flags().StringVar(&q.Network, "network", "", "another network: `latency=1us,bandwidth=10GB/s`, or ideal")
 	c.Flags().StringArrayVar(&q.Remove, "remove", nil, "leave the collective operations of a `CALL` out, as in MPI_Barrier@step.c:34")
+	c.Flags().StringArrayVar(&q.Nonblocking, "nonblocking", nil, "a blocking `CALL` starts and is waited for before the rank's next call of MPI, or, as in 'MPI_Allreduce@step.c:34 until MPI_Bcast', before that one")
+	c.Flags().StringArrayVar(&q.Early, "early", nil, "the receives of a `CALL`, as in MPI_Recv@step.c:34, are posted when the rank leaves the call of MPI before")
 	c.Flags().BoolVar(&q.Cores, "cores", false, "a core for each rank")
 	c.RunE = func(c *cobra.Command, arguments []string) error {
 		path := arguments[0]
@@ -57,7 +60,7 @@ in the call graph. With --sample the time between calls is known by function.
 			return usageError{Cause: err}
 		}
 		if len(s) == 0 {
-			return usage("whatif: expected a change: --scale, --balance, --network, --remove or --cores")
+			return usage("whatif: expected a change: --scale, --balance, --network, --remove, --nonblocking, --early or --cores")
 		}
 		answer := whatif.Ask(r, s)
 		if *as == "json" {

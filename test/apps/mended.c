@@ -10,6 +10,11 @@
  *   barrier    a barrier after each step, of which another rank takes longer each time; mended: none
  *   network    messages and operations of many kinds, up to the eager limit; mended is the same, on another network
  *   large      likewise, above it
+ *   overlap    a sum of all, of which another rank is late each time, and work that does not need it; mended: it is waited for after that
+ *   later      likewise, and messages and more work before it is needed
+ *   sends      large messages to a rank that computes for longer, and work; mended: the sends are waited for after that
+ *   receives   messages of a rank that computes for longer, and work; mended: likewise, of the receives
+ *   early      large messages to a rank that computes for longer; mended: it posts the receives before that
  *   hidden     two ranks are slow, in different functions; mended: the first of them is not
  */
 #include "work.h"
@@ -101,6 +106,66 @@ static void traffic(int count)
 static NOINLINE void network(void) { traffic(200); }
 static NOINLINE void large(void) { traffic(20000); }
 
+static void late(void) { work_ns(rank == ranks - 1 - step % ranks ? 9 * MS : 5 * MS); }
+
+static NOINLINE void overlap(void)
+{
+    MPI_Request r = MPI_REQUEST_NULL;
+    late();
+    if (ill)
+        sum(5000);
+    else
+        MPI_Iallreduce(out, in, 5000, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &r);
+    work_ns((2 + (uint64_t)rank % 2) * MS);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    ring(10);
+}
+
+static NOINLINE void later(void)
+{
+    MPI_Request r = MPI_REQUEST_NULL;
+    late();
+    if (ill)
+        sum(1);
+    else
+        MPI_Iallreduce(out, in, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &r);
+    work_ns(1 * MS);
+    ring(10);
+    work_ns((1 + (uint64_t)rank % 2) * MS);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    MPI_Bcast(out, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+}
+
+/* Messages from even ranks to odd ones, and work of each before, between and after. */
+static void pairs(int count, uint64_t before_send, uint64_t before_receive, uint64_t after, int isend, int irecv, int early)
+{
+    MPI_Request r = MPI_REQUEST_NULL;
+    int other = rank ^ 1, sends = rank % 2 == 0;
+    if (other < ranks && !sends && early)
+        MPI_Irecv(in, count, MPI_DOUBLE, other, 3, MPI_COMM_WORLD, &r);
+    work_ns(sends ? before_send : before_receive);
+    if (other < ranks && sends) {
+        if (isend)
+            MPI_Isend(out, count, MPI_DOUBLE, other, 3, MPI_COMM_WORLD, &r);
+        else
+            MPI_Send(out, count, MPI_DOUBLE, other, 3, MPI_COMM_WORLD);
+    } else if (other < ranks && !early) {
+        if (irecv)
+            MPI_Irecv(in, count, MPI_DOUBLE, other, 3, MPI_COMM_WORLD, &r);
+        else
+            MPI_Recv(in, count, MPI_DOUBLE, other, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (early)
+        MPI_Wait(&r, MPI_STATUS_IGNORE);
+    work_ns(after);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    sum(1);
+}
+
+static NOINLINE void sends(void) { pairs(20000, 1 * MS, 3 * MS, rank % 2 ? 1 * MS : 3 * MS, !ill, 0, 0); }
+static NOINLINE void receives(void) { pairs(200, 3 * MS, 1 * MS, rank % 2 ? 3 * MS : 1 * MS, 0, !ill, 0); }
+static NOINLINE void early(void) { pairs(20000, 1 * MS, 4 * MS, rank % 2 ? 1 * MS : 3 * MS, 0, 0, !ill); }
+
 static NOINLINE void first_part(void)
 {
     work_ns(ill && rank == 1 ? 10 * MS : 5 * MS);
@@ -120,7 +185,8 @@ static const struct {
     void (*step)(void);
 } programs[] = {
     {"balance", balance}, {"turns", turns}, {"speed", speed}, {"function", function}, {"barrier", barrier},
-    {"network", network}, {"large", large}, {"hidden", hidden},
+    {"network", network}, {"large", large}, {"overlap", overlap}, {"later", later}, {"sends", sends}, {"receives", receives},
+    {"early", early}, {"hidden", hidden},
 };
 
 int main(int argc, char **argv)

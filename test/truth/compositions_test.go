@@ -18,21 +18,26 @@ match: {pipeline.work: {in: [farm, worker]}}
 roles: {pipeline.work.master: "0,4,8", pipeline.work.worker: "1-3,5-7,9-11"}
 `
 
+// A composition is a program of composed designs, as it is told to be, with an ailment and its causes.
+type composition struct {
+	program, ranks, model, ailment string
+	causes                         []string
+}
+
+var compositions = []composition{
+	{"stages", "12", "farms.yaml", "healthy", nil},
+	{"stages", "12", "farms.yaml", "slow-master", []string{"pipeline.work.slow-master"}},
+	{"merged", "4", "merged-pipelines", "healthy", nil},
+	{"merged", "4", "merged-pipelines", "slow-first", []string{"first.slow-stage"}},
+	{"merged", "4", "merged-pipelines", "slow-second", []string{"first.slow-stage"}}, // one pipeline's stages are the other's
+}
+
 // Programs of composed designs: the cause is named in its place in the composition, and nothing where nothing is wrong.
 func TestCompositionsOnTheVirtualClock(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(directory, "farms.yaml"), []byte(stagesOfFarms), 0o644))
-	for _, c := range []struct {
-		program, ranks, model, ailment string
-		causes                         []string
-	}{
-		{"stages", "12", "farms.yaml", "healthy", nil},
-		{"stages", "12", "farms.yaml", "slow-master", []string{"pipeline.work.slow-master"}},
-		{"merged", "4", "merged-pipelines", "healthy", nil},
-		{"merged", "4", "merged-pipelines", "slow-first", []string{"first.slow-stage"}},
-		{"merged", "4", "merged-pipelines", "slow-second", []string{"first.slow-stage"}}, // one pipeline's stages are the other's
-	} {
+	for _, c := range compositions {
 		t.Run(c.program+" "+c.ailment, func(t *testing.T) {
 			program, run := harness.Mock.Compile(t, "models/"+c.program, "-lm"), c.program+"-"+c.ailment
 			at := harness.Command{Directory: directory}

@@ -29,14 +29,26 @@ func alike(r *run.Run) run.Run {
 func TestRanksReplayAsRank0Does(t *testing.T) {
 	t.Parallel()
 	harness.Mock.Need(t)
-	program := harness.Mock.Compile(t, "ailments")
+	type program struct {
+		name, source string
+		arguments    []string
+		options      []string // of the launcher
+	}
+	var programs []program
 	for _, a := range ailments {
-		t.Run(a.name, func(t *testing.T) {
+		programs = append(programs, program{a.name, "ailments", []string{a.name, fmt.Sprint(max(a.steps/4, 1))}, a.options})
+	}
+	for _, p := range pairs {
+		programs = append(programs, program{p.program + " " + p.ailment, "models/" + p.program, []string{p.ailment}, nil})
+	}
+	for _, p := range programs {
+		compiled := harness.Mock.Compile(t, p.source, "-lm")
+		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			measured := func(who string) *run.Run {
 				onClock := *harness.Mock
-				onClock.Mpirun = append(append(append([]string{}, harness.Mock.Mpirun...), "--virtual"), a.options...)
-				r, end := onClock.Measured(t, harness.Command{}, ranksOfAilments, []string{program, a.name, fmt.Sprint(max(a.steps/4, 1))}, "--replay", who)
+				onClock.Mpirun = append(append(append([]string{}, harness.Mock.Mpirun...), "--virtual"), p.options...)
+				r, end := onClock.Measured(t, harness.Command{}, ranksOfAilments, append([]string{compiled}, p.arguments...), "--replay", who)
 				require.Zero(t, end.Code, end.Stderr)
 				return r
 			}

@@ -6,6 +6,7 @@
  *   dear         a large exchange of all with all
  *   often        a reduction after every bit of work
  *   serial       one rank computes alone while all others wait for what it says
+ *   shared       healthy too: all ranks compute a part of that
  */
 #include "model.h"
 
@@ -32,14 +33,16 @@ static NOINLINE void transpose(void)
 static NOINLINE void decide(uint64_t ns)
 {
     double what[8] = {0};
-    if (rank == 0)
+    if (ails("shared"))
+        work_for(ns / (uint64_t)ranks);
+    else if (rank == 0)
         work_for(ns);
     MPI_Bcast(what, 8, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 }
 
 int main(int argc, char **argv)
 {
-    static const char *const known[] = {"healthy", "imbalance", "dear", "often", "serial", NULL};
+    static const char *const known[] = {"healthy", "imbalance", "dear", "often", "serial", "shared", NULL};
     begin(argc, argv, known);
     int steps = 100 * size;
     uint64_t ns = 80 * US, ideal = ns * (uint64_t)steps;
@@ -53,7 +56,7 @@ int main(int argc, char **argv)
         compute(ns);
         if (ails("dear"))
             transpose();
-        if (ails("serial"))
+        if (ails("serial") || ails("shared"))
             decide(ns);
         reduce();
     }

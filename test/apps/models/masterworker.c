@@ -7,6 +7,7 @@
  *   fine-grain   the same work in far too many tasks
  *   coarse-grain the same work in too few tasks
  *   slow-worker  rounds in which one worker takes twice as long
+ *   even-rounds  healthy too: in which all do an equal part of that
  *   starvation   fewer tasks than workers
  *   tail         the largest task comes last
  */
@@ -71,14 +72,19 @@ static NOINLINE void worker(void)
         MPI_Recv(task, 64, MPI_UINT64_T, 0, TASK, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         if (task[0] == 0)
             break;
-        work_for(ails("slow-worker") && rank == 1 ? 2 * task[0] : task[0]);
+        uint64_t ns = task[0];
+        if (ails("slow-worker") && rank == 1)
+            ns *= 2;
+        if (ails("even-rounds"))
+            ns = ns * (uint64_t)ranks / (uint64_t)(ranks - 1);
+        work_for(ns);
     }
 }
 
 int main(int argc, char **argv)
 {
     static const char *const known[] = {"healthy", "rounds",      "slow-master", "fine-grain", "coarse-grain",
-                                        "slow-worker", "starvation", "tail",        NULL};
+                                        "slow-worker", "even-rounds", "starvation", "tail", NULL};
     begin(argc, argv, known);
     int workers = ranks - 1, tasks = 40 * workers * size;
     if (ails("slow-master"))
@@ -91,7 +97,7 @@ int main(int argc, char **argv)
         tasks = workers > 2 ? workers / 2 : 1;
     if (rank > 0)
         worker();
-    else if (ails("rounds") || ails("slow-worker"))
+    else if (ails("rounds") || ails("even-rounds") || ails("slow-worker"))
         master_in_rounds(tasks);
     else
         master(tasks);
