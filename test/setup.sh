@@ -9,7 +9,7 @@ clang binutils llvm libclang-rt-dev valgrind util-linux iproute2 python3-mpi4py 
 libopen-trace-format2-dev otf2-tools postgresql libxml2-dev libboost-dev libboost-context-dev libjemalloc2 libgoogle-perftools-dev python3-pandas
 python3-sympy python3-tqdm python3-marshmallow python3-matplotlib python3-otf2 python3-pydot python3-multiprocess python3-dill
 python3-seaborn python3-arpeggio python3-msgpack python3-packaging python3-more-itertools python3-plotly python3-yaml
-shellcheck codespell libomp-dev libpetsc-real-dev libtrilinos-kokkos-dev slurmctld slurmd slurm-client munge curl rpm"
+shellcheck codespell clang-tidy lmod likwid libomp-dev libpetsc-real-dev libtrilinos-kokkos-dev slurmctld slurmd slurm-client munge curl rpm"
 
 # Readers of Parquet files and of profiles. Without a network that takes minutes of retries; and npm does not look at the system's
 # certificates by itself.
