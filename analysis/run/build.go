@@ -851,12 +851,16 @@ func (b *builder) notSeen(r *Run) []Note {
 	}
 	b.waitsNotSeen(add)
 	b.samplesNotSeen(add)
-	threads := uint64(0)
+	var calling, other uint64
 	for _, p := range r.PerRank {
-		if p.Threads > 1 {
-			threads++
+		switch {
+		case p.Threads > 1 && p.OtherMPI > 0:
+			calling++
+		case p.Threads > 1:
+			other++
 		}
 	}
-	add("other-threads", threads, "on %d {rank|ranks} other threads called MPI; their time outside MPI is not known and not in the efficiencies")
+	add("other-threads", calling, "on %d {rank|ranks} other threads called MPI; their time outside MPI is not known and not in the efficiencies")
+	add("other-threads", other, "on %d {rank|ranks} other threads were in regions; what they computed is not in the efficiencies")
 	return list
 }
