@@ -84,7 +84,7 @@ static const char *registered(const void *handle)
 static const struct mrl_adapter *in(const void *domain)
 {
     const struct mrl_adapter *d = domain;
-    return d >= domains && d < domains + DOMAINS && d->group ? d : &ranges;
+    return d && d >= domains && d < domains + DOMAINS && d->group ? d : &ranges;
 }
 
 #define LONGEST 256
