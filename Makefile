@@ -163,7 +163,7 @@ lint: $(GEN)/settings.gen.h $(GEN)/functions.gen.h
 	@echo "rooms"; go test ./test/lint
 
 bench: build
-	-test/peers.sh ipm dlb >/dev/null 2>&1
+	-test/peers.sh ipm dlb readers >/dev/null 2>&1
 	go run ./test/bench $(BUILD)
 	go test -run '^$$' -bench 'Log' ./analysis/record
 	go test -run '^$$' -bench 'Replay' -benchtime 5x ./analysis/waitstate

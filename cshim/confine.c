@@ -29,6 +29,8 @@ static MRL_COLD void confine(void)
         mrl_say("the program confines itself with seccomp, so Marple opens and starts nothing any more; make the report with: marple recover %s", mrl.directory);
     else
         mrl_say("the program confines itself with seccomp, so Marple opens and starts nothing any more, and there will be no report");
+    if (mrl.files)
+        mrl.header->files_known |= 2; /* asking the system what a descriptor is may kill, too */
     mrl.confined = true;
 }
 

@@ -587,7 +587,7 @@ struct mrl_header {
     uint64_t run;           /* the same in all ranks, and in those of no other run; 0: they have not agreed on one */
     struct mrl_traffic traffic;  /* from begin_tick to end_tick */
     uint64_t traffic_known;      /* 1: it is */
-    uint64_t files_known;        /* 1: there are entries of files, and calls are counted */
+    uint64_t files_known;        /* 1: there are entries of files, and calls are counted; 3: until the program has confined itself */
     _Atomic uint64_t files_lost; /* times that a file was opened that found no entry */
 };
 

@@ -9,7 +9,7 @@ clang binutils llvm libclang-rt-dev valgrind util-linux iproute2 python3-mpi4py 
 libopen-trace-format2-dev otf2-tools postgresql libxml2-dev libboost-dev libboost-context-dev libjemalloc2 libgoogle-perftools-dev python3-pandas
 python3-sympy python3-tqdm python3-marshmallow python3-matplotlib python3-otf2 python3-pydot python3-multiprocess python3-dill
 python3-seaborn python3-arpeggio python3-msgpack python3-packaging python3-more-itertools python3-plotly python3-yaml
-shellcheck codespell libomp-dev libpetsc-real-dev libtrilinos-kokkos-dev slurmctld slurmd slurm-client munge curl rpm"
+shellcheck codespell clang-tidy likwid lua-filesystem lua-json lua-posix lua-term libomp-dev libpetsc-real-dev libtrilinos-kokkos-dev slurmctld slurmd slurm-client munge curl rpm"
 
 # Readers of Parquet files and of profiles. Without a network that takes minutes of retries; and npm does not look at the system's
 # certificates by itself.
@@ -37,6 +37,12 @@ if [ -n "$missing" ] && command -v apt-get >/dev/null; then
     DEBIAN_FRONTEND=noninteractive $as apt-get -qq install -y --no-install-recommends $known >/dev/null 2>&1
 fi
 
+# Lmod excludes environment-modules as a package, and is tried beside it.
+if ! [ -d build/lmod ] && command -v apt-get >/dev/null && mkdir -p build/lmod.deb; then
+    (cd build/lmod.deb && apt-get -qq download lmod && dpkg -x lmod_*.deb ../lmod) >/dev/null 2>&1
+    rm -rf build/lmod.deb
+fi
+
 still=
 for p in $missing; do
     dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'install ok installed' || still="$still $p"
@@ -44,6 +50,7 @@ done
 for p in @duckdb/node-api speedscope; do
     [ -d "build/node/node_modules/$p" ] || still="$still $p"
 done
+[ -d build/lmod ] || still="$still lmod"
 [ -n "$still" ] || exit 0
 echo "missing, and not installable here:$still"
 [ "${CI:-}" != 1 ] || exit 1

@@ -333,7 +333,25 @@ func (f *Fitter) FitModes(s *Samples, o Options) []*Model {
 		m.Notes = append(m.Notes, fmt.Sprintf("one of %d modes: samples at the same parameters fall into %d groups", len(done), len(done)))
 		list = append(list, m)
 	}
+	if whole := f.whole(s, list, o); whole != nil {
+		return []*Model{whole}
+	}
 	return list
+}
+
+// whole is one model of all samples, where one of their modes has too few for a model of its own.
+func (f *Fitter) whole(s *Samples, modes []*Model, o Options) *Model {
+	lacking := slices.IndexFunc(modes, func(m *Model) bool { return m.Family == None })
+	if lacking < 0 {
+		return nil
+	}
+	m := f.Fit(s, o)
+	if m.Family == None {
+		return nil
+	}
+	m.Notes = append(m.Notes, fmt.Sprintf("average of what may be %d modes: samples at the same parameters fall into %d groups at some points, but one of these has %s",
+		len(modes), len(modes), modes[lacking].Reason))
+	return m
 }
 
 func samplesOf(names []string, cells []cell) *Samples {

@@ -25,7 +25,7 @@ type coder struct {
 
 var errDamaged = errors.New("damaged profile")
 
-const formatVersion = 18
+const formatVersion = 19
 
 // Encode gives the profile as bytes for another rank.
 func Encode(p *Profile) []byte {
@@ -208,7 +208,7 @@ func (c *coder) profile(p *Profile) {
 func (l *Lost) fields() []*uint64 {
 	return []*uint64{&l.Paths, &l.Comms, &l.Strings, &l.Members, &l.Threads, &l.Requests, &l.Aggregates, &l.Records,
 		&l.DeepRegions, &l.BadExits, &l.InMPIHooks, &l.MPIOff, &l.Statuses, &l.Values, &l.CutShort, &l.Unkept, &l.Uncounted, &l.UnknownPeers, &l.Fractions, &l.Sources,
-		&l.CallsLeft}
+		&l.CallsLeft, &l.FilesConfined}
 }
 
 func total(c *coder, t *Total) {

@@ -189,6 +189,7 @@ type Lost struct {
 	Sources                                           uint64 // functions of source files that share one
 	Fractions                                         uint64 // values that were reported, of which the whole part is known
 	CallsLeft                                         uint64 // MPI calls that did not return
+	FilesConfined                                     uint64 // ranks that counted what is done with files only until they confined themselves
 }
 
 // Sampling is what became of timer samples.
@@ -258,6 +259,7 @@ func FromProcess(p *record.Process, logs Logs) *Profile {
 	profile.Lost.Paths, profile.Lost.Comms, profile.Lost.Strings = h.NodesLost, h.CommsLost, h.StringsLost
 	profile.Lost.Members, profile.Lost.Threads, profile.Lost.Requests = h.MembersLost, h.ThreadsLost, h.RequestsLost
 	profile.Lost.CallsLeft = h.CallsLeft
+	profile.Lost.FilesConfined = h.FilesKnown >> 1 & 1
 	profile.Lost.Statuses, profile.Lost.Sources, profile.Lost.MPIOff = h.StatusesLost, h.SourcesLost, clock.Ns(unrecorded(h))
 	profile.reported(p)
 	profile.Sampling = Sampling{h.SampleHz, h.Samples, h.SamplesInside, h.SamplesLost, h.ThreadsUnsampled, h.SamplesEnded}

@@ -835,6 +835,7 @@ func (b *builder) notSeen(r *Run) []Note {
 	add("threads-lost", l.Threads, "%d {thread found no room and is|threads found no room and are} not measured")
 	add("requests-lost", l.Requests, "%d {operation in flight was not followed to its|operations in flight were not followed to their} completion")
 	add("calls-left", l.CallsLeft, "the program left %d MPI {call that|calls, which} did not return (longjmp, an exception, pthread_exit): from where, and for whom, is not known")
+	add("files-confined", l.FilesConfined, "on %d {rank|ranks} the program has confined itself (seccomp): what it did with files after that is not counted")
 	add("statuses-empty", l.Statuses, "the MPI library gave no status for %d completed {receive|receives}; their bytes are missing")
 	add(peersUnknown, l.UnknownPeers, "%d {message|messages} went to or came from processes outside MPI_COMM_WORLD")
 	add("regions-deep", l.DeepRegions, "%d {region or function was|regions and functions were} nested too deeply to be recorded")
@@ -859,12 +860,16 @@ func (b *builder) notSeen(r *Run) []Note {
 	}
 	b.waitsNotSeen(add)
 	b.samplesNotSeen(add)
-	threads := uint64(0)
+	var calling, other uint64
 	for _, p := range r.PerRank {
-		if p.Threads > 1 {
-			threads++
+		switch {
+		case p.Threads > 1 && p.OtherMPI > 0:
+			calling++
+		case p.Threads > 1:
+			other++
 		}
 	}
-	add("other-threads", threads, "on %d {rank|ranks} other threads called MPI; their time outside MPI is not known and not in the efficiencies")
+	add("other-threads", calling, "on %d {rank|ranks} other threads called MPI; their time outside MPI is not known and not in the efficiencies")
+	add("other-threads", other, "on %d {rank|ranks} other threads were in regions; what they computed is not in the efficiencies")
 	return list
 }

@@ -64,7 +64,7 @@ var Table = []Setting{
 	{Key: "counters", Kind: Text, Value: "LIST",
 		Doc: "what to count in regions and invocations, by PAPI's names, at most 8: PAPI_TOT_INS,perf::PAGE-FAULTS"},
 	{Key: "adapters", Kind: Text, Preset: "all", Value: "LIST",
-		Doc: "interfaces of libraries and runtimes to listen to: all, none, or some of kokkos,ompt,perfstubs,petsc"},
+		Doc: "interfaces of libraries and runtimes to listen to: all, none, or some of kokkos,likwid,nvtx,ompt,perfstubs,petsc"},
 	{Key: "io", Kind: Choice, Preset: "off", Choices: []string{"off", "on"},
 		Doc: "count what is done with each file, by standing before the C library's functions for files"},
 	{Key: "papi", Kind: Text, Value: "FILE",

@@ -1,6 +1,7 @@
 package tauprofile
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -258,6 +259,10 @@ func (w *writer) metadata(b *run.RankBalance) []Attribute {
 	for _, f := range figures {
 		list = append(list, Attribute{f.name, nonzero(f.of(b))})
 	}
+	list = append(list, Attribute{attributeTraffic, asJSON(b.Traffic)}, Attribute{attributeFileUse, asJSON(b.Files)})
+	if b == &r.PerRank[0] {
+		list = append(list, Attribute{attributeFiles, asJSON(r.Files)})
+	}
 	for _, m := range r.Metadata {
 		if (int(m.Rank) == b.Rank || m.Same && m.Ranks >= uint64(len(r.PerRank))) && !isOwn(m.Name) {
 			list = append(list, Attribute{m.Name, m.Value})
@@ -270,6 +275,18 @@ func (w *writer) metadata(b *run.RankBalance) []Attribute {
 		list = append(list, Attribute{attributeNote, "of each call path the shares of the busiest ranks are known; those of all others are the mean of what is left"})
 	}
 	return slices.DeleteFunc(list, func(a Attribute) bool { return a.Value == "" })
+}
+
+// asJSON writes something as it stands in run.json; nothing, if it is not there.
+func asJSON[T any](x *T) string {
+	if x == nil {
+		return ""
+	}
+	text, err := json.Marshal(x)
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 func nonzero(x uint64) string {

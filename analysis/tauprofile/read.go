@@ -2,6 +2,7 @@ package tauprofile
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -158,6 +159,7 @@ type reader struct {
 	negative uint64 // values
 	events   bool   // of messages, by rank
 	core     float64
+	unread   []string // attributes
 }
 
 // Read makes a run of the profiles in a directory, without findings. What profiles cannot say is among what was
@@ -303,6 +305,9 @@ const (
 	attributeParameter = "Marple Parameters"
 	attributeTimeBase  = "Marple Time Base"
 	attributeNote      = "Marple Note"
+	attributeTraffic   = "Marple Traffic" // these as they stand in run.json
+	attributeFileUse   = "Marple Files Of Rank"
+	attributeFiles     = "Marple Files"         // of all ranks, in the first file
 	attributeAtomic    = "Marple Atomic Events" // in the file that has those of all ranks
 )
 
@@ -353,6 +358,14 @@ func (r *reader) facts(p *profile.Profile, t *profile.Total, f *File) {
 		for _, x := range figures {
 			*x.to(t) = number(x.name, math.MaxUint64)
 		}
+		var traffic run.Traffic
+		if r.fromJSON(f, attributeTraffic, &traffic) {
+			t.Traffic = profile.Traffic{Known: true, Traffic: record.Traffic(traffic)}
+		}
+		var use run.FileUse
+		if r.fromJSON(f, attributeFileUse, &use) {
+			t.Files = profile.FileUse{Known: true, Ns: use.Ns, Read: use.Read, Written: use.Written, Reads: use.Reads, Writes: use.Writes, Lookups: use.Lookups}
+		}
 		t.Waited = min(t.Waited, t.MPI)
 		t.Blocked = min(t.Blocked, t.Useful)
 	}
@@ -363,6 +376,21 @@ func (r *reader) facts(p *profile.Profile, t *profile.Total, f *File) {
 	}
 	r.messages(p, t, f)
 	p.SortReported()
+}
+
+// fromJSON fills in what an attribute says as run.json does, if it is there. One that says something else counts as unread.
+func (r *reader) fromJSON(f *File, name string, into any) bool {
+	text := f.value(name)
+	if text == "" {
+		return false
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		r.unread = append(r.unread, name)
+		return false
+	}
+	return true
 }
 
 var (
@@ -475,6 +503,14 @@ func (r *reader) finish(out *run.Run, first *File) {
 	}
 	if text := first.value(attributeNote); r.own && text != "" {
 		note("shares-estimated", 0, text)
+	}
+	var files run.Files
+	if r.own && r.fromJSON(first, attributeFiles, &files) {
+		files.List = files.List[:min(len(files.List), profile.MaxFiles)]
+		out.Files = &files
+	}
+	if slices.Sort(r.unread); len(r.unread) > 0 {
+		note("attributes-unread", uint64(len(r.unread)), strings.Join(slices.Compact(r.unread), ", ")+" in the metadata of these profiles could not be read")
 	}
 	cores := "waiting for a core counts as work or as MPI"
 	if slices.ContainsFunc(out.CallGraph, hasOffCore) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -108,6 +109,17 @@ func TestRunsComeBackAsTheyWere(t *testing.T) {
 		r.Parameters = map[string]float64{"n": 1e300, "half": 0.5}
 		r.AtomicEvents = []run.AtomicEvent{{Name: string(name) + " =>", Values: run.Reals{N: 3, Sum: -9, Min: -6.5, Max: -1, Mean: -3, Deviation: math.Sqrt(14. / 3)}}}
 		r.Metadata = []run.Metadata{{Name: string(name), Value: "a <b>" + string(name), Ranks: uint64(r.Ranks), Same: true}}
+		if rapid.Bool().Draw(t, "files") {
+			sum := &run.FileSum{Calls: 3, Bytes: 1 << 40, Small: 1}
+			r.Files = &run.Files{List: []run.UsedFile{{Path: string(name), Ranks: uint64(r.Ranks), Unaligned: 1, Write: sum}}, Others: run.UsedFile{Metadata: sum}, Lost: 2}
+			if !utf8.Valid(name) { // as in run.json
+				r.Files.List[0].Path = "/tmp/“a <b>”"
+			}
+			for i := range r.PerRank {
+				r.PerRank[i].Traffic = &run.Traffic{Read: 1, Written: math.MaxUint64, Writes: uint64(i)}
+				r.PerRank[i].Files = &run.FileUse{Ns: ms, Written: 1 << 40, Writes: 3, Lookups: uint64(i)}
+			}
+		}
 		for _, root := range r.CallGraph {
 			root.Walk(func(n *run.Node, _ int) bool {
 				for i, m := range []string{"PAPI_L2", "PAPI_TOT_INS"}[:rapid.IntRange(0, 2).Draw(t, "metrics")] {
@@ -134,6 +146,25 @@ func TestRunsComeBackAsTheyWere(t *testing.T) {
 		withoutInner(again)
 		require.Equal(t, carried(r), carried(again))
 	})
+}
+
+// What another program has made of our own attributes is not taken, and that is said.
+func TestAttributesThatCannotBeRead(t *testing.T) {
+	r := sample(2, "solve")
+	r.Files = &run.Files{List: []run.UsedFile{{Path: "out.dat", Ranks: 2}}}
+	directory := t.TempDir()
+	require.NoError(t, Write(r, directory))
+	name := filepath.Join(directory, "profile.0.0.0")
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "out.dat")
+	require.NoError(t, os.WriteFile(name, bytes.Replace(text, []byte("opened_without_room"), []byte("opened_with_room"), 1), 0o666))
+	again, err := Read(directory)
+	require.NoError(t, err)
+	require.Nil(t, again.Files)
+	require.True(t, slices.ContainsFunc(again.NotSeen, func(n run.Note) bool {
+		return n.ID == "attributes-unread" && strings.HasPrefix(n.Text, "Marple Files in the metadata")
+	}), again.NotSeen)
 }
 
 // withoutInner takes metrics from callers, which have inclusive values after reading.

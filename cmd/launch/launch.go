@@ -180,7 +180,7 @@ func replace(arguments []string, set map[string]string) error {
 			say("%s is a Go program and not linked with MPI: if no report follows, nothing was measured", arguments[0])
 		}
 		if !p.foreign {
-			environment = kokkosTools(Preload(environment, library, besides(library, set)...), library)
+			environment = tools(Preload(environment, library, besides(library, set)...), library)
 		}
 	}
 	err = syscall.Exec(path, arguments, environment)
@@ -226,12 +226,16 @@ func isFirst(variables []string) bool {
 	return true
 }
 
-// kokkosTools has Kokkos tell the library of its kernels, unless another tool of its is wanted. The variable is a list.
-func kokkosTools(environment []string, library string) []string {
-	if os.Getenv("KOKKOS_TOOLS_LIBS") != "" || os.Getenv("KOKKOS_PROFILE_LIBRARY") != "" || strings.ContainsAny(library, ";:") {
-		return environment
+// tools has Kokkos and NVTX tell the library of what programs do, unless another tool of theirs is wanted. Kokkos' variable is
+// a list.
+func tools(environment []string, library string) []string {
+	if os.Getenv("KOKKOS_TOOLS_LIBS") == "" && os.Getenv("KOKKOS_PROFILE_LIBRARY") == "" && !strings.ContainsAny(library, ";:") {
+		environment = SetVariable(environment, "KOKKOS_TOOLS_LIBS", library)
 	}
-	return SetVariable(environment, "KOKKOS_TOOLS_LIBS", library)
+	if os.Getenv("NVTX_INJECTION64_PATH") == "" {
+		environment = SetVariable(environment, "NVTX_INJECTION64_PATH", library)
+	}
+	return environment
 }
 
 // SetVariable returns the environment with a variable set, in a new place of it.

@@ -98,6 +98,9 @@ func main() {
 	if part("models") {
 		models()
 	}
+	if part("models") || part("rivals") {
+		b.rivals()
+	}
 }
 
 // part tells whether a part of the measurements is wanted.

@@ -156,6 +156,53 @@ func TestPerfStubs(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(end.Stderr, "the other tool saw 5 timers\n"), end.Stderr)
 }
 
+// The markers are as the macros of LIKWID's own header make them, and its library is called as ever.
+func TestLIKWID(t *testing.T) {
+	t.Parallel()
+	has(t, "/usr/include/likwid-marker.h", "likwid")
+	program := adapted(t, "gcc", "mpicc.openmpi", "likwid.c", "-DLIKWID_PERFMON", "-llikwid")
+	c := harness.Command{Directory: t.TempDir()}
+	bare := harness.OpenMPI.Bare(t, c, 2, program)
+	require.Zero(t, bare.Code, bare.Stderr)
+	r, end := harness.OpenMPI.Measured(t, c, 2, []string{program})
+	assert.Equal(t, bare.Stdout, end.Stdout)
+	assert.Equal(t, bare.Code, end.Code)
+	said := strings.Split(strings.TrimSpace(bare.Stderr), "\n")[0]
+	assert.Equal(t, strings.Count(bare.Stderr, said), strings.Count(end.Stderr, said), "LIKWID is asked as ever")
+	assert.Empty(t, tells(t, r, "LIKWID", told{"sweep", "LIKWID", 20}, told{"reduce", "LIKWID", 20}))
+
+	r, _ = harness.OpenMPI.Measured(t, c, 2, []string{program}, "--adapters", "nvtx")
+	assert.Empty(t, tells(t, r, "LIKWID"), "not asked for")
+}
+
+func TestNVTX(t *testing.T) {
+	t.Parallel()
+	program := adapted(t, "gcc", "mpicc.openmpi", "nvtx.c", "-ldl", "-lpthread")
+	c := harness.Command{Directory: t.TempDir()}
+	bare := harness.OpenMPI.Bare(t, c, 1, program)
+	require.Zero(t, bare.Code, bare.Stderr)
+	r, end := harness.OpenMPI.Measured(t, c, 1, []string{program})
+	assert.Equal(t, bare.Stdout, end.Stdout, "calls give what they give without a tool")
+	assert.Zero(t, end.Code, end.Stderr)
+	assert.Empty(t, tells(t, r, "NVTX", told{"step", "NVTX", 10}, told{"in?", "NVTX", 10}, told{"checkpoint", "NVTX", 10}, told{"NVTX", "NVTX", 2}))
+	assert.Empty(t, tells(t, r, "solver", told{"smooth", "solver", 10}))
+	number := reportedValue(t, r, "smooth")
+	assert.Equal(t, [3]float64{10, 0.5, 9.5}, [3]float64{float64(number.N), number.Min, number.Max})
+	for _, name := range []string{"transfer (s)", "overlapping (s)"} {
+		seconds := reportedValue(t, r, name)
+		assert.EqualValues(t, 1, seconds.N, name)
+		assert.GreaterOrEqual(t, seconds.Min, 0.02, name)
+	}
+
+	c.Environment = []string{"NVTX_INJECTION64_PATH=/another/tool.so"}
+	r, end = harness.OpenMPI.Measured(t, c, 1, []string{program})
+	require.Zero(t, end.Code, end.Stderr)
+	assert.Empty(t, tells(t, r, "NVTX"), "the user's tool is the tool")
+	c.Environment = nil
+	r, _ = harness.OpenMPI.Measured(t, c, 1, []string{program}, "--adapters", "petsc,ompt")
+	assert.Empty(t, tells(t, r, "NVTX"), "not asked for")
+}
+
 func TestPETSc(t *testing.T) {
 	t.Parallel()
 	const configured = "/usr/lib/petscdir/petsc3.18/x86_64-linux-gnu-real/lib/pkgconfig"

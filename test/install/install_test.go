@@ -37,6 +37,17 @@ func tool(t *testing.T, name string) string {
 	return path
 }
 
+// lmod is Debian's Lmod, as test/setup.sh unpacks it.
+func lmod(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs("../../build/lmod/usr/share/lmod/lmod/libexec/lmod")
+	require.NoError(t, err)
+	if _, err := os.Stat(path); err != nil {
+		harness.Missing(t, "build/lmod")
+	}
+	return path
+}
+
 // open is a temporary directory that everybody may look into.
 func open(t *testing.T) string {
 	t.Helper()
@@ -147,22 +158,69 @@ func TestInstalled(t *testing.T) {
 		assert.Contains(t, out, "why a parallel program is slow")
 	})
 	t.Run("Lmod", func(t *testing.T) {
-		lua := tool(t, "lua5.3")
-		files, err := filepath.Glob(filepath.Join(tree, "share/modulefiles/marple/*.lua"))
+		lmod := lmod(t)
+		out := output(t, `bash -c 'eval "$(`+lmod+` bash load marple)" && command -v marple && echo $MARPLE_ROOT && `+lmod+` bash whatis marple 2>&1'`,
+			"MODULEPATH="+filepath.Join(tree, "share", "modulefiles"), "HOME="+open(t))
+		assert.True(t, strings.HasPrefix(out, filepath.Join(tree, "bin", "marple")+"\n"+tree+"\n"), out)
+		assert.Contains(t, out, "why a parallel program is slow")
+	})
+	// The module of docs/site: who has it loaded is measured, for the site.
+	t.Run("Lmod for all jobs", func(t *testing.T) {
+		lmod, modules, spool := lmod(t), open(t), open(t)
+		program := filepath.Join(modules, "results")
+		output(t, tool(t, "mpicc.openmpi")+" -g -O1 ../apps/results.c -o "+program)
+		require.NoError(t, os.Chmod(spool, 0o773|os.ModeSticky))
+		module, err := os.ReadFile("../../docs/site/marple-site.lua")
 		require.NoError(t, err)
-		require.Len(t, files, 1)
-		// What Lmod offers a module file, saying what it is asked to do.
-		lmod := `function help(...) end whatis, conflict = help, help
-function myFileName() return arg[1] end
-function pathJoin(a, b) return a .. "/" .. b end
-function prepend_path(...) print(...) end
-setenv = prepend_path
-dofile(arg[1])`
-		script := filepath.Join(t.TempDir(), "lmod.lua")
-		require.NoError(t, os.WriteFile(script, []byte(lmod), 0o666))
-		out := output(t, lua+" "+script+" "+files[0])
-		assert.Contains(t, out, "PATH\t"+filepath.Join(tree, "bin")+"\n")
-		assert.Contains(t, out, "MARPLE_ROOT\t"+tree+"\n")
+		require.NoError(t, os.WriteFile(filepath.Join(modules, "marple-site.lua"), module, 0o666))
+		for _, enable := range []string{"off", "on"} {
+			out := output(t, `bash -c 'eval "$(`+lmod+` bash load marple-site)" && MARPLE_SPOOL=`+spool+` `+program+` 2>/dev/null; ls `+spool+` | wc -l'`,
+				"MODULEPATH="+modules, "HOME="+open(t), "MARPLE_ROOT="+tree, "MARPLE_ENABLE="+enable, "OMPI_MCA_btl=^tcp")
+			assert.Equal(t, map[string]string{"off": "the sum is 0\n0\n", "on": "the sum is 0\n1\n"}[enable], out)
+		}
+		assert.NotContains(t, output(t, `bash -c 'eval "$(`+lmod+` bash load marple-site)"; eval "$(`+lmod+` bash unload marple-site)"; env'`,
+			"MODULEPATH="+modules, "HOME="+open(t), "MARPLE_ROOT="+tree), "libmarple")
+	})
+	// There is no PBS and no Apptainer in Debian: what the files of docs/site ask them for.
+	t.Run("PBS", func(t *testing.T) {
+		python := tool(t, "python3")
+		directory := open(t)
+		stub := `LOG_WARNING = 4
+class Event:
+    env = {"HOME": "/nonexistent", "PBS_JOBID": "12.server", "LD_PRELOAD": "/another/tool.so"}
+    def accept(self):
+        for name in sorted(self.env):
+            print(name + "=" + self.env[name])
+def event(): return Event()
+def logmsg(level, text): print("logged:", text)
+`
+		require.NoError(t, os.WriteFile(filepath.Join(directory, "pbs.py"), []byte(stub), 0o666))
+		hook, err := os.ReadFile("../../docs/site/pbs-launch-hook.py")
+		require.NoError(t, err)
+		site := filepath.Join(directory, "site.yaml")
+		require.NoError(t, os.WriteFile(site, []byte("site: 1\nspool: /var/spool/marple\n"), 0o666))
+		for _, root := range []string{tree, "/nowhere"} {
+			text := strings.ReplaceAll(string(hook), "/opt/marple", root)
+			text = strings.Replace(text, "env=variables", "env=variables | {'MARPLE_CONFIG': '"+site+"'}", 1)
+			require.NoError(t, os.WriteFile(filepath.Join(directory, "hook.py"), []byte(text), 0o666))
+			out := output(t, python+" "+filepath.Join(directory, "hook.py"))
+			if root == "/nowhere" {
+				assert.Contains(t, out, "logged: marple: ")
+				assert.Contains(t, out, "LD_PRELOAD=/another/tool.so\n", "the job goes on as it was")
+				continue
+			}
+			assert.NotContains(t, out, "logged:")
+			assert.Regexp(t, `(?m)^LD_PRELOAD=.*/lib/libmarple\.so:/another/tool\.so$`, out)
+			assert.Contains(t, out, "MARPLE_SITE=1\n")
+		}
+	})
+	t.Run("Apptainer", func(t *testing.T) {
+		out := output(t, `env -i PATH="$PATH" MARPLE_SITE=1 MARPLE_SPOOL='/var/spool/a b' APPTAINER_BIND=/scratch sh -eu -c '. ../../docs/site/apptainer.sh; env'`)
+		assert.Contains(t, out, "APPTAINER_BIND=/scratch,/opt/marple:/opt/marple:ro,/var/spool/marple\n")
+		assert.Contains(t, out, "APPTAINERENV_MARPLE_SITE=1\n")
+		assert.Contains(t, out, "APPTAINERENV_MARPLE_SPOOL=/var/spool/a b\n")
+		assert.Regexp(t, `(?m)^APPTAINERENV_LD_PRELOAD=/usr/\$LIB/.*/opt/marple/lib/libmarple\.so$`, out)
+		assert.NotContains(t, out, "marple_")
 	})
 	t.Run("manual", func(t *testing.T) {
 		pages, err := filepath.Glob(filepath.Join(tree, "share/man/man1/marple*.1"))

@@ -22,6 +22,15 @@ if has gcc "C"; then
         gcc $flags -Wall -Wextra -Werror -Wno-format-truncation -fanalyzer -c -o /dev/null "$file"
     done
 fi
+# What the compiler and its analyser do not look for. Left out is what is a matter of taste, and sizes of pointers, which are meant.
+if has clang-tidy "C"; then
+    echo "clang-tidy"
+    checks='-*,bugprone-*,misc-redundant-expression,-bugprone-easily-swappable-parameters,-bugprone-reserved-identifier,-bugprone-macro-parentheses'
+    checks="$checks,-bugprone-narrowing-conversions,-bugprone-assignment-in-if-condition,-bugprone-suspicious-string-compare"
+    checks="$checks,-bugprone-implicit-widening-of-multiplication-result,-bugprone-sizeof-expression"
+    # shellcheck disable=SC2086
+    clang-tidy --quiet --checks="$checks" --warnings-as-errors='*' "$@" -- $flags 2>/dev/null
+fi
 if has shellcheck "scripts"; then
     echo "shellcheck"
     tracked | grep -v testdata | xargs -r grep -lE '^#!/bin/(ba)?sh' | xargs -r shellcheck -S warning

@@ -251,6 +251,23 @@ func TestMetricsAndDump(t *testing.T) {
 }
 
 // What the program gets from MPI_Abort is a report, and the exit code that it asked for.
+// A TAU without OMPT leaves OpenMP's runtime to whoever is in the process: the plugin is its tool.
+func TestOpenMPBesideThePlugin(t *testing.T) {
+	x := realTAU(t)
+	command(t, "clang")
+	source := filepath.Join(top, "test", "apps", "adapters", "openmp.c")
+	program := x.compileFrom(t, source, "env", "OMPI_CC=clang", "mpicc.openmpi", "-fno-optimize-sibling-calls", "-fopenmp")
+	directory := t.TempDir()
+	out := run(t, directory, 3, x.plugin(), x.launch("1", "tau_exec", "-T", "mpi,pthread", program, "50")...)
+	assert.Contains(t, out, "OpenMP parallel in uneven (openmp.c:60)")
+	assert.Contains(t, out, "other threads were in regions", "TAU's timers of threads; none of them calls MPI")
+	r, err := marplerun.Read(filepath.Join(directory, "run"))
+	require.NoError(t, err)
+	require.NotNil(t, r.Team)
+	assert.Greater(t, r.Team.Size(), 1.5)
+	assert.Less(t, r.Team.LoadBalance(), 0.7)
+}
+
 func TestReportAtAbort(t *testing.T) {
 	x := realTAU(t)
 	built, directory := x.compile(t, "prog", withTAU...), t.TempDir()
