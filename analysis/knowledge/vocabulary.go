@@ -47,7 +47,7 @@ func (t Type) String() string {
 }
 
 // Symptoms are the factors of general knowledge, which other models may judge.
-var Symptoms = []string{"imbalance", "serial-io", "small-writes", "metadata-storm", "uneven-threads", "polling", "tiny-messages", "window-locks", "dominant-collective", "late-sender", "late-sender-wrong-order",
+var Symptoms = []string{"imbalance", "imbalance-elsewhere", "serial-io", "small-writes", "metadata-storm", "uneven-threads", "polling", "tiny-messages", "window-locks", "dominant-collective", "late-sender", "late-sender-wrong-order",
 	"late-receiver", "late-progress", "early-reduce", "late-broadcast", "early-scan", "wait-at-barrier", "wait-at-nxn", "wait-at-fence",
 	"wait-at-creation", "wait-at-finalize", "time-in-mpi"}
 
@@ -159,6 +159,10 @@ var functions = map[string]function{
 	"evenly":       {args: []Kind{Component}, filters: true, result: gives(Number, plain), needs: []string{"profile"}, about: "how often the rank that comes there least does so, in times of the one that does most; where not all ranks are listed, 1 if all come there and 0 if not"},
 	"reaching":     {args: []Kind{Component, Number}, filters: true, result: wantSeconds(1, gives(Ranks, plain)), needs: []string{"profile"}, about: "the ranks that spend at least this long there; of more than 64, the eight slowest are looked at"},
 	"name":         {args: []Kind{Component}, result: gives(Text, plain), about: "of the function or region at a place"},
+	"worth":        {args: []Kind{Component}, result: gives(Number, seconds), about: "of a place with together: or each:, the sum of its expression at each of its call paths"},
+	"places_in":    {args: []Kind{Component}, result: gives(Number, plain), about: "how many of a place's call paths, the heaviest first, make up nearly all of it"},
+	"late_at":      {args: []Kind{Component}, more: true, result: gives(Ranks, plain), needs: []string{"profile"}, about: "the ranks that are nearer to the slowest one than to the mean at one of the call paths that make up nearly all of a place, or of several"},
+	"listed":       {args: []Kind{Component}, more: true, result: gives(Text, plain), needs: []string{"profile"}, about: "the call paths of a place, or of several, the heaviest first, each with its share, and with the ranks that are slow there if those differ; as far as they make up nearly all of it"},
 	"size":         {args: []Kind{Role}, result: gives(Number, plain), needs: []string{"peers"}, about: "how many ranks have this role"},
 	"members":      {args: []Kind{Role}, result: gives(Ranks, plain), needs: []string{"peers"}, about: "the ranks that have this role"},
 	"useful":       {args: []Kind{Role}, optional: 1, result: gives(Vector, seconds), needs: []string{"profile"}, about: "time outside MPI, per rank"},
