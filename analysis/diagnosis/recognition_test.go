@@ -171,15 +171,16 @@ var forms = []struct {
 			}
 		})
 	}},
-	{"all with all over a hypercube", "", []int{4, 8, 16, 32}, func(r *rank) {
-		analysistest.Steps(5, func() { hypercube(r, func(int) { r.Compute(ms) }) })
+	{"all with all over a hypercube", "butterfly", []int{4, 8, 16, 32}, func(r *rank) {
+		analysistest.Steps(5, func() { hypercube(r, func(int) { r.Compute(ms / 2) }) })
 	}},
-	{"a sort over a hypercube", "", []int{8, 16}, func(r *rank) {
+	{"a sort over a hypercube", "butterfly", []int{8, 16}, func(r *rank) {
 		analysistest.Steps(5, func() {
-			r.Compute(map[int]uint64{8: 48 * ms, 16: 80 * ms}[r.Ranks])
+			r.Compute(map[int]uint64{8: 40 * ms, 16: 60 * ms}[r.Ranks])
 			for last := 1; last < r.Ranks; last *= 2 {
 				for bit := last; bit > 0; bit /= 2 {
-					swap(r, r.Rank^bit, 4000)
+					r.Send(6, r.Rank^bit, 4000, 10)
+					r.Recv(7, r.Rank^bit, 4000, ms)
 					r.Compute(ms)
 				}
 			}
