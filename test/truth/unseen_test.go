@@ -37,7 +37,7 @@ const (
 	uneven = "imbalance uneven-pieces uneven-work uneven-blocks slow-stage late-partner"
 	small  = "tiny-messages latency-bound"
 	alone  = "serial-phase late-broadcast"
-	filled = "coarse-grain coarse-blocks drained turning"
+	filled = "coarse-grain coarse-blocks drained turning serial-chain"
 )
 
 var anyNumber = []int{2, 4, 8, 16}
@@ -64,7 +64,7 @@ var seenSince = []unseen{
 	{program: "cgraph", designs: field, ranks: anyNumber, ill: uneven, slow: 2},
 	{program: "parareal", designs: stages, ranks: anyNumber, ill: filled + " late-sender"},
 	{program: "steal", ranks: anyNumber, ill: uneven + " polling", slow: 2},
-	{program: "levels", designs: farm, ranks: []int{8, 16}, ill: "slow-master late-sender", first: true, passing: "idle-master"},
+	{program: "levels", designs: farm, ranks: []int{8, 16}, ill: "slow-master late-sender " + uneven, first: true, passing: "idle-master"},
 	{program: "mgfew", designs: field, ranks: anyNumber, ill: uneven, slow: 2, passing: "late-sender"}, // on coarse levels half of the ranks and more wait
 	{program: "summa", designs: steps, ranks: []int{4, 8, 16}, ill: alone},
 }
@@ -88,7 +88,7 @@ var heldOutLast = []unseen{
 	{program: "nbody", ranks: anyNumber, ill: uneven, slow: 2},
 	{program: "kmeans", designs: steps, ranks: anyNumber, ill: alone + " " + uneven, first: true},
 	{program: "puts", designs: field + " " + steps, ranks: anyNumber, ill: uneven + " wait-at-fence", slow: 2},
-	{program: "image", designs: stages, ranks: anyNumber, ill: small},
+	{program: "image", designs: stages, ranks: anyNumber, ill: small + " fine-grain", passing: "coarse-grain"}, // 60 images for up to 16 stages
 	{program: "batches", designs: steps, ranks: anyNumber, ill: "too-many-steps dominant-collective"},
 	{program: "colour", designs: field + " " + steps, ranks: anyNumber, ill: uneven, slow: 2},
 	{program: "coarse", designs: field + " " + steps, ranks: anyNumber, ill: alone + " " + uneven, first: true},
