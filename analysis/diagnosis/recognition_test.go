@@ -611,7 +611,7 @@ func TestTheThresholdSeparatesWrongModelsFromRightOnes(t *testing.T) {
 				tried++
 				for _, l := range c.Looks {
 					if l.Model == f.model {
-						right = min(right, l.Confidence)
+						right = min(right, l.fits) // what a doubt takes is no matter of how well it fits
 					} else if f.model == "" {
 						wrong = max(wrong, l.Confidence)
 					}
