@@ -191,6 +191,7 @@ func init() {
 		"cube":         ofGraph(func(g *structure.Graph) float64 { return map[bool]float64{true: 1}[g.Cube()] }),
 		"butterfly":    ofGraph((*structure.Graph).Butterfly),
 		"dimensions":   ofGraph(func(g *structure.Graph) float64 { return float64(g.Stages()) }),
+		"folded":       ofGraph(func(g *structure.Graph) float64 { return float64(g.Ranks - 1<<g.Stages()) }),
 		"grades":       ofGraph((*structure.Graph).Grades),
 		"fewest":       ofGraph(func(g *structure.Graph) float64 { return float64(g.Fewest()) }),
 		"returned":     ofGraph((*structure.Graph).Returned),

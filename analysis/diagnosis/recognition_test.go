@@ -578,6 +578,46 @@ func TestWhatLooksLikeOtherThingsIsNotSure(t *testing.T) {
 	require.Equal(t, Sign{"Sums over a tree whose nodes are spread over the ranks have the same messages", 0.8}, c.Looks[0].Signs[len(c.Looks[0].Signs)-1])
 }
 
+// Sums over a hypercube with nothing computed in between are a butterfly where no boxes have its messages: on sixteen ranks, by their
+// numbers, and on six, of which two are folded onto others.
+func TestSumsOverAHypercube(t *testing.T) {
+	for n, size := range map[int]int{16: 16, 6: 4} {
+		_, c := recognizedAs(t, n, func(r *rank) {
+			analysistest.Steps(20, func() {
+				r.Compute(ms)
+				if r.Rank >= size {
+					r.Send(1, r.Rank-size, 4000, 10)
+					r.Recv(2, r.Rank-size, 4000, ms/10)
+					return
+				}
+				if r.Rank+size < n {
+					r.Recv(3, r.Rank+size, 4000, ms/10)
+				}
+				for bit := 1; bit < size; bit *= 2 {
+					swap(r, r.Rank^bit, 4000)
+				}
+				if r.Rank+size < n {
+					r.Send(4, r.Rank+size, 4000, 10)
+				}
+			})
+		})
+		require.Equal(t, "butterfly", c.Looks[0].Model, "%d", n)
+		require.Equal(t, 1., c.Looks[0].Confidence, "%d", n)
+	}
+}
+
+// Four ranks that all exchange messages with all may be anything: how sure it is that they have pieces of a field is said, and is no more
+// than chance.
+func TestFourRanksThatAllTalkWithAll(t *testing.T) {
+	_, c := recognizedAs(t, 4, func(r *rank) {
+		analysistest.Steps(20, func() {
+			r.Compute(ms)
+			exchange(r, slices.DeleteFunc([]int{0, 1, 2, 3}, func(n int) bool { return n == r.Rank }), 4000)
+		})
+	})
+	require.Equal(t, 0.4, confidenceOf(c, "geometric-decomposition"))
+}
+
 func confidenceOf(c *Choice, model string) float64 {
 	for _, l := range c.Looks {
 		if l.Model == model {
