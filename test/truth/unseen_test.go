@@ -58,7 +58,7 @@ var seenSince = []unseen{
 
 	{program: "bitonic", designs: cube, ranks: anyNumber, ill: uneven, slow: 2},
 	{program: "fold", designs: cube, ranks: []int{4, 8, 16}, ill: uneven, slow: 2},
-	{program: "fold", designs: cube, ranks: []int{6}, ill: "late-partner", passing: "late-partner"},
+	{program: "fold", designs: cube, ranks: []int{6}, ill: "late-partner partners-in-turn", passing: "late-partner"},
 	{program: "quad", designs: "parallel-recursive-tree", ranks: []int{4, 8, 16}, ill: uneven, slow: 2},
 	{program: "multipart", designs: field, ranks: []int{4, 9, 16}, ill: uneven, slow: 2},
 	{program: "oddeven", designs: field, ranks: []int{4, 8, 16}, ill: "wait-at-barrier"},
