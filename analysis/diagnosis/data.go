@@ -573,19 +573,20 @@ func anyFits(globs []knowledge.Glob, names []string) bool {
 // ranks, of some classes of time.
 type selection struct {
 	component string
-	place     int // call path, or none
+	at        []int // call paths; nil: all of the component
 	roles     []string
 	class     uint8
 	events    []string
 }
 
 func (s selection) key() string {
-	return fmt.Sprint(s.component, s.place, s.roles, s.class, s.events)
+	return fmt.Sprint(s.component, s.at, s.roles, s.class, s.events)
 }
 
 // selects tells whether a call path is selected, on ranks of a class.
 func (c *context) selects(s selection, class, i int) bool {
-	if c.nodes[i].class&s.class != s.class || c.nodes[i].class == 0 || s.place >= 0 && c.nodes[i].place != c.nodes[s.place].place {
+	if c.nodes[i].class&s.class != s.class || c.nodes[i].class == 0 ||
+		s.at != nil && !slices.ContainsFunc(s.at, func(at int) bool { return c.nodes[i].place == c.nodes[at].place }) {
 		return false
 	}
 	at := c.assign[class][i]
@@ -600,10 +601,20 @@ func (c *context) split(s selection) bool { return c.parted || len(s.roles) > 0 
 
 // candidates are the call paths that a selection may have.
 func (c *context) candidates(s selection) iter.Seq[int] {
-	if s.place >= 0 {
-		return slices.Values(c.samePlace(s.place))
+	if len(s.at) == 1 {
+		return slices.Values(c.samePlace(s.at[0]))
 	}
 	return func(yield func(int) bool) {
+		if s.at != nil {
+			for _, at := range s.at {
+				for _, i := range c.samePlace(at) {
+					if !yield(i) {
+						return
+					}
+				}
+			}
+			return
+		}
 		for i := range c.nodes {
 			if !yield(i) {
 				return
@@ -784,7 +795,7 @@ func (d *data) where(i int) string {
 func (c *context) largestIn(component string) int {
 	var best *run.Node
 	most := 0.0
-	_ = c.each(selection{component: component, place: none}, func(n *node, ranks func(int) bool) {
+	_ = c.each(selection{component: component}, func(n *node, ranks func(int) bool) {
 		time := n.seconds
 		if ranks != nil && len(n.PerRank) > 0 {
 			time = 0

@@ -79,7 +79,7 @@ func (g *Diagnosis) attribute(w *knowledge.Wait) ([]float64, error) {
 		return parts, nil
 	}
 	if parts := g.replayed(w); parts != nil {
-		most, err := g.evaluators[w.At.Scope].time(selection{component: w.At.Name, place: none})
+		most, err := g.evaluators[w.At.Scope].time(selection{component: w.At.Name})
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +92,7 @@ func (g *Diagnosis) attribute(w *knowledge.Wait) ([]float64, error) {
 		return parts, nil
 	}
 	times := func(c knowledge.ComponentRef) ([]float64, error) {
-		return g.evaluators[c.Scope].times(selection{component: c.Name, place: none})
+		return g.evaluators[c.Scope].times(selection{component: c.Name})
 	}
 	waits, err := times(w.At)
 	if err != nil {

@@ -168,7 +168,7 @@ func TestDelaysOfTheModelOfPDLAHQR(t *testing.T) {
 			{Scope: pipeline, Name: "work"}:    12 * float64(4+c.chase) / 1000,
 			{Scope: geometric, Name: "update"}: (20 + 12*float64(8+c.update)) / 1000,
 		} {
-			time, err := g.evaluators[part.Scope].time(selection{component: part.Name, place: none})
+			time, err := g.evaluators[part.Scope].time(selection{component: part.Name})
 			require.NoError(t, err)
 			require.InDelta(t, want, time, 1e-9, part.String())
 		}
@@ -259,7 +259,7 @@ func TestComputationBesideFunctions(t *testing.T) {
 		require.NoError(t, err)
 		g, err := apply(newData(r), k, nil)
 		require.NoError(t, err)
-		time, err := g.evaluators[k.Scopes[0]].time(selection{component: "work", place: none})
+		time, err := g.evaluators[k.Scopes[0]].time(selection{component: "work"})
 		require.NoError(t, err)
 		require.InDelta(t, 2*want, time, 1e-9, glob)
 	}

@@ -1,6 +1,7 @@
 package diagnosis
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,6 +26,7 @@ var ailments = []struct {
 	want   []string // ids of the findings, the most expensive first
 	share  float64  // of the first
 	title  string
+	seen   string // among its evidence
 	where  string
 	slow   []int
 }{
@@ -135,6 +137,33 @@ var ailments = []struct {
 			r.Barrier(20, 10*ms-extra+ms/10)
 		}
 	}, want: []string{"wait-at-barrier"}, slow: []int{0, 3}},
+	{name: "a rank that is slow at three places", ranks: 4, cores: 4, waits: true, script: func(r *rank) {
+		analysistest.Steps(100, func() {
+			for k := range uint64(3) {
+				extra := map[bool]uint64{true: (3 - k) * ms}[r.Rank == 2]
+				r.Compute(10*ms + extra)
+				r.Barrier(20+int(k), (3-k)*ms-extra+ms/10)
+			}
+		})
+	}, want: []string{"imbalance"}, slow: []int{2}, share: 6. * 3 / (4 * 36.3), seen: "at 3 places: 50 % between MPI_Barrier (main.c:22) and MPI_Barrier (main.c:20) in main; " +
+		"33 % between MPI_Barrier (main.c:20) and MPI_Barrier (main.c:21) in main; 17 % between MPI_Barrier (main.c:21) and MPI_Barrier (main.c:22) in main"},
+	{name: "another rank is slow at another place", ranks: 4, cores: 4, waits: true, script: func(r *rank) {
+		analysistest.Steps(100, func() { slowAt(r, 4, 2); slowAt(r, 3, 1) })
+	}, want: []string{"imbalance", "imbalance-elsewhere"}, slow: []int{2}, share: 4. * 3 / (4 * 27.2)},
+	{name: "each rank is slow at a place of its own", ranks: 4, cores: 4, waits: true, script: func(r *rank) {
+		analysistest.Steps(100, func() {
+			for late := range r.Ranks {
+				slowAt(r, 4, late)
+			}
+		})
+	}, want: []string{"imbalance-elsewhere", "imbalance"}, slow: []int{0, 2, 3}, share: 3 * 4. * 3 / (4 * 56.4)},
+	{name: "each rank is slow at a place of its own, by too little to be told by itself", ranks: 4, cores: 4, waits: true, script: func(r *rank) {
+		analysistest.Steps(100, func() {
+			for late := range r.Ranks {
+				slowAt(r, 2, late)
+			}
+		})
+	}, want: []string{"imbalance-elsewhere"}, slow: []int{0, 1, 2, 3}, share: 4 * 2. * 3 / (4 * 48.4)},
 	{name: "locks of a window", ranks: 2, cores: 2, script: func(r *rank) {
 		analysistest.Steps(100, func() {
 			r.Compute(ms)
@@ -193,6 +222,13 @@ var ailments = []struct {
 	}, want: []string{"time-in-mpi"}, share: 6. / 16},
 }
 
+// slowAt computes at a place at which one rank is slow by so many ms, which all others wait for.
+func slowAt(r *rank, by uint64, late int) {
+	extra := map[bool]uint64{true: by * ms}[r.Rank == late]
+	r.Compute(10*ms + extra)
+	r.Barrier(20+late, by*ms-extra+ms/10)
+}
+
 func TestAilmentsAreNamedAndHealthIsNot(t *testing.T) {
 	for _, a := range ailments {
 		t.Run(a.name, func(t *testing.T) {
@@ -226,6 +262,9 @@ func TestAilmentsAreNamedAndHealthIsNot(t *testing.T) {
 			}
 			if a.title != "" {
 				require.Equal(t, a.title, findings[0].Title)
+			}
+			if a.seen != "" {
+				require.True(t, slices.ContainsFunc(findings[0].Evidence, func(e run.Evidence) bool { return e.Text == a.seen }), "%v", findings[0].Evidence)
 			}
 			if a.where != "" {
 				require.Equal(t, a.where, findings[0].Where)

@@ -1,9 +1,11 @@
 package diagnosis
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"marple/analysis/inference"
@@ -100,16 +102,13 @@ func (e *evaluator) ofRun() map[string]any {
 		}
 		return none
 	}
-	var messages, polled, traffic uint64
+	var messages, traffic uint64
 	for _, p := range r.PerRank {
 		messages += p.Sent
 		traffic += p.Traffic.Bytes()
 	}
-	for _, n := range e.nodes {
-		polled += n.Polled
-	}
 	written, lookups := r.Files.Written()
-	return map[string]any{"core": e.core, "wall": seconds(r.WallNs), "useful": e.useful, "mpi": e.mpi, "in_mpi": e.inMPI, "polled": float64(polled) / 1e9, "missed": e.missed(), "ranks": float64(len(e.ranks)),
+	return map[string]any{"core": e.core, "wall": seconds(r.WallNs), "useful": e.useful, "mpi": e.mpi, "in_mpi": e.inMPI, "polled": max(e.polled(), e.looped()), "missed": e.missed(), "ranks": float64(len(e.ranks)),
 		"span": e.core / float64(len(e.ranks)), "hosts": float64(len(r.Hosts)), "load_balance": r.Efficiency.LoadBalance,
 		"core_availability": r.Efficiency.CoreAvailability, "as_with_cores": map[bool]float64{true: 1}[r.AsWithCores],
 		"messages": float64(messages), "traffic": float64(traffic),
@@ -147,7 +146,7 @@ func (e *evaluator) value(x *knowledge.Expression, bound map[string]any) (any, e
 		if err != nil {
 			return nil, err
 		}
-		e.put(name, place(p))
+		e.put(name, p)
 	}
 	for _, use := range x.Uses.Metrics {
 		if use.Argument != "" {
@@ -204,39 +203,86 @@ func (e *evaluator) owner(name string) (*evaluator, string) {
 	return e, name
 }
 
-// place finds the call path of a component at which its expression is largest; none if the component has none.
-func (e *evaluator) place(name string) (int, error) {
+// mostTogether is how many call paths are tried as one: those at which the expression is largest.
+const mostTogether = 32
+
+// place finds the call paths of a component that its expression asks for; none if there are no such.
+func (e *evaluator) place(name string) (place, error) {
 	if known, ok := e.places[name]; ok {
-		return known.v.(int), known.err
+		return known.v.(place), known.err
 	}
 	p := e.scope.Model.Place(name)
-	best, most := none, 0.0
-	var failed error
+	found, failed := e.among(p)
+	switch {
+	case p.Together:
+		found = e.together(p, found)
+	case !p.Each && len(found.at) > 1:
+		found = place{found.at[:1], found.worth[:1]}
+	}
+	e.places[name] = value{found, failed}
+	return found, failed
+}
+
+// worth is the value of a place's expression, were the place these call paths.
+func (e *evaluator) worth(p *knowledge.Place, at ...int) (float64, error) {
+	v, err := e.value(p.Largest, map[string]any{"here": place{at: at}})
+	return knowledge.Float(v), err
+}
+
+// among are the call paths of a place's component, that at which its expression is largest first.
+func (e *evaluator) among(p *knowledge.Place) (found place, failed error) {
+	var but place
+	if p.But != "" {
+		but, _ = e.place(p.But)
+	}
+	type one struct {
+		at    int
+		worth float64
+	}
+	var list []one
 	for i := range e.nodes {
 		in := false
-		if e.nodes[i].place != i {
+		if e.nodes[i].place != i || slices.Contains(but.at, i) {
 			continue // looked at with the first
 		}
 		for class := range e.assign {
-			in = in || e.selects(selection{component: p.Of, place: none}, class, i)
+			in = in || e.selects(selection{component: p.Of}, class, i)
 		}
 		if !in {
 			continue
 		}
-		v, err := e.value(p.Largest, map[string]any{"here": place(i)})
+		x, err := e.worth(p, i)
 		if err != nil {
 			failed = err
 			continue
 		}
-		if x := knowledge.Float(v); best == none || x > most {
-			best, most = i, x
+		if !p.Each || x > 0 {
+			list = append(list, one{i, x})
 		}
 	}
-	if best != none {
+	if len(list) > 0 {
 		failed = nil
 	}
-	e.places[name] = value{best, failed}
-	return best, failed
+	slices.SortStableFunc(list, func(a, b one) int { return cmp.Compare(b.worth, a.worth) })
+	for _, x := range list {
+		found.at, found.worth = append(found.at, x.at), append(found.worth, x.worth)
+	}
+	return found, failed
+}
+
+// together adds to the first call path those with which the expression is larger than without, and at which the same rank is slow.
+func (e *evaluator) together(p *knowledge.Place, of place) place {
+	var out place
+	most := math.Inf(-1)
+	for k, at := range of.at[:min(len(of.at), mostTogether)] {
+		if k > 0 && !slices.ContainsFunc(e.slowAt(at), func(r int) bool { return slices.Contains(e.slowAt(of.at[0]), r) }) {
+			continue
+		}
+		if x, err := e.worth(p, append(slices.Clone(out.at), at)...); err == nil && (k == 0 || of.worth[k] > 0 && x > most) {
+			out.at, out.worth, most = append(out.at, at), append(out.worth, of.worth[k]), x
+		}
+	}
+	return out
 }
 
 // number is the value of an expression that gives one.
@@ -281,4 +327,67 @@ func (e *evaluator) fact(text string) (int, error) {
 		return 0, err
 	}
 	return e.d.ground.Find(e.scope, name, "", "")
+}
+
+// lateAt are the ranks that are nearer to the slowest than to the mean, at each of the main call paths of a place by itself.
+func (e *evaluator) lateAt(p place) rankSet {
+	set := rankSet{}
+	for _, at := range p.at[:p.main()] {
+		set = append(set, e.slowAt(at)...)
+	}
+	slices.Sort(set)
+	return slices.Compact(set)
+}
+
+func (e *evaluator) slowAt(at int) rankSet {
+	here := place{at: []int{at}}
+	s := selection{component: "all", at: here.at}
+	most, err := slowest(e, s)
+	all, failed := e.time(s)
+	if err != nil || failed != nil {
+		return nil
+	}
+	set, _ := reaching(e, []any{here, (most.(float64) + all/float64(len(e.ranks))) / 2})
+	ranks, _ := set.(rankSet)
+	return ranks
+}
+
+// mostListed is how many call paths are listed; of more, the rest is counted. nearlyAll is the part of a place's worth that those have
+// which are worth counting.
+const (
+	mostListed = 4
+	nearlyAll  = 0.95
+)
+
+// main is how many of the first call paths of a place have nearly all of its worth.
+func (p place) main() int {
+	all, so := sum(p.worth), 0.0
+	for k, x := range p.worth {
+		if so += x; so >= nearlyAll*all {
+			return k + 1
+		}
+	}
+	return len(p.worth)
+}
+
+// listed says where the main call paths of a place are, each with its share, and with the ranks that are slow there if those are not the
+// same everywhere.
+func (e *evaluator) listed(p place) string {
+	all, main := sum(p.worth), p.main()
+	if main == 0 || all <= 0 {
+		return "nowhere"
+	}
+	differ := slices.ContainsFunc(p.at[:main], func(at int) bool { return !slices.Equal(e.slowAt(at), e.slowAt(p.at[0])) })
+	var parts []string
+	for k, at := range p.at[:min(main, mostListed)] {
+		text := fmt.Sprintf("%.0f %% %s", 100*p.worth[k]/all, e.where(at))
+		if ranks := e.slowAt(at); differ && len(ranks) > 0 {
+			text = words.Ranks(ranks) + " " + text
+		}
+		parts = append(parts, text)
+	}
+	if more := main - mostListed; more > 0 {
+		parts = append(parts, fmt.Sprintf("%.0f %% at %s more", 100*sum(p.worth[mostListed:main])/all, words.Count(uint64(more), "place", "places")))
+	}
+	return strings.Join(parts, "; ")
 }

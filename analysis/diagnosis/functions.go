@@ -24,13 +24,19 @@ type (
 		of   *evaluator
 		name string
 	}
-	place    int // a call path
 	role     string
 	class    string
 	abstract string // event
 	vector   []float64
 	rankSet  []int // world ranks
 )
+
+// place is a value of the expression language, too: call paths, the heaviest first, and what the expression is at each that they were
+// found by.
+type place struct {
+	at    []int
+	worth []float64
+}
 
 // function of the expression language; knowledge says what it takes and gives.
 type function func(e *evaluator, args []any) (any, error)
@@ -161,6 +167,10 @@ func init() {
 		"evenly":       of(evenly),
 		"reaching":     reaching,
 		"name":         nameOfPlace,
+		"worth":        ofPlace(func(_ *evaluator, p place) any { return sum(p.worth) }),
+		"places_in":    ofPlace(func(_ *evaluator, p place) any { return float64(p.main()) }),
+		"late_at":      ofPlace(func(e *evaluator, p place) any { return e.lateAt(p) }),
+		"listed":       ofPlace(func(e *evaluator, p place) any { return e.listed(p) }),
 		"size":         sizeOf,
 		"members":      membersOf,
 		"useful":       totals(useful),
@@ -179,6 +189,9 @@ func init() {
 		"turns":        turns,
 		"in_pairs":     inPairs,
 		"cube":         ofGraph(func(g *structure.Graph) float64 { return map[bool]float64{true: 1}[g.Cube()] }),
+		"butterfly":    ofGraph((*structure.Graph).Butterfly),
+		"dimensions":   ofGraph(func(g *structure.Graph) float64 { return float64(g.Stages()) }),
+		"folded":       ofGraph(func(g *structure.Graph) float64 { return float64(g.Ranks - 1<<g.Stages()) }),
 		"grades":       ofGraph((*structure.Graph).Grades),
 		"fewest":       ofGraph(func(g *structure.Graph) float64 { return float64(g.Fewest()) }),
 		"returned":     ofGraph((*structure.Graph).Returned),
@@ -266,9 +279,24 @@ func callsBelow(e *evaluator, args []any) (any, error) {
 	})
 }
 
+// ofPlace makes a function of a place, or of several as one.
+func ofPlace(compute func(e *evaluator, p place) any) function {
+	return func(e *evaluator, args []any) (any, error) {
+		var all place
+		for _, a := range args {
+			p, ok := a.(place)
+			if !ok {
+				return nil, fmt.Errorf("%T is no place", a)
+			}
+			all.at, all.worth = slices.Concat(all.at, p.at), slices.Concat(all.worth, p.worth)
+		}
+		return compute(e, all), nil
+	}
+}
+
 func nameOfPlace(e *evaluator, args []any) (any, error) {
-	if p, ok := args[0].(place); ok && p != none {
-		return e.nodes[p].Name, nil
+	if p, ok := args[0].(place); ok && len(p.at) > 0 {
+		return e.nodes[p.at[0]].Name, nil
 	}
 	return e.write(args[0]), nil
 }
@@ -381,12 +409,12 @@ func plural(_ *evaluator, args []any) (any, error) {
 
 // selection reads a component or place, and filters; and says in which scope it is.
 func (e *evaluator) selection(args []any) (*evaluator, selection, error) {
-	s := selection{component: "all", place: none}
+	s := selection{component: "all"}
 	switch x := args[0].(type) {
 	case component:
 		e, s.component = x.of, x.name
 	case place:
-		if s.place = int(x); s.place == none {
+		if s.at = x.at; len(s.at) == 0 {
 			return e, s, errNowhere
 		}
 	default:
@@ -465,7 +493,7 @@ func slowest(e *evaluator, s selection) (any, error) {
 		return most, nil
 	}
 	v, err := e.times(s)
-	if _, unknown := err.(missing); unknown && s.place != none {
+	if _, unknown := err.(missing); unknown && s.at != nil {
 		return most, nil
 	}
 	if err != nil || len(v) == 0 {
@@ -542,7 +570,7 @@ func ofEvent(pick func(*Occurrences) any) function {
 
 // within is the time of a component inside the occurrences of an abstract event.
 func (e *evaluator) within(s selection) (float64, error) {
-	if s.place >= 0 || len(s.events) > 1 || len(s.roles) > 0 || s.class != 0 {
+	if s.at != nil || len(s.events) > 1 || len(s.roles) > 0 || s.class != 0 {
 		return 0, errors.New("within an event it is the time of a whole component that is known")
 	}
 	x, err := e.recognize(e.scope.Model.Event(s.events[0]))
@@ -688,10 +716,10 @@ func (d *data) write(v any) string {
 	case component:
 		return x.name
 	case place:
-		if x == none {
+		if len(x.at) == 0 {
 			return "nowhere"
 		}
-		return d.where(int(x))
+		return d.where(x.at[0])
 	}
 	return fmt.Sprint(v)
 }

@@ -82,7 +82,7 @@ func prepare(d *data, k *knowledge.Knowledge, given map[string]map[string]float6
 // could lose.
 func (g *Diagnosis) others(s *knowledge.Scope) (seconds float64) {
 	for _, c := range g.knowledge.Others(s) {
-		if all, err := g.evaluators[c.Scope].time(selection{component: c.Name, place: none}); err == nil {
+		if all, err := g.evaluators[c.Scope].time(selection{component: c.Name}); err == nil {
 			seconds += all / float64(len(g.ranks))
 		}
 	}

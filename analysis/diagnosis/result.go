@@ -10,6 +10,7 @@ import (
 	"marple/analysis/callgraph"
 	"marple/analysis/inference"
 	"marple/analysis/knowledge"
+	"marple/analysis/record"
 	"marple/analysis/run"
 	"marple/analysis/words"
 )
@@ -332,7 +333,9 @@ func (g *Diagnosis) place(f int) (text, id string) {
 	case name == "":
 		i = e.largestIn("all")
 	case e.scope.Model.Place(name) != nil:
-		i, _ = e.place(name)
+		if p, _ := e.place(name); len(p.at) > 0 {
+			i = p.at[0]
+		}
 	default:
 		if c, ok := g.bound[f][name].(component); ok {
 			name = c.name
@@ -475,17 +478,19 @@ func (e *evaluator) remedy(x *knowledge.Remedy) *run.Remedy {
 	}
 	kind := map[bool]callgraph.Kind{true: callgraph.KindGap, false: callgraph.KindMPI}[x.Change == "balance"]
 	allowed := make([]bool, len(e.ranks))
+	unknown := false
 	for _, name := range x.Of {
-		s := selection{component: name, place: none}
+		s := selection{component: name}
 		if e.scope.Model.Place(name) != nil {
-			i, err := e.place(name)
-			if err != nil || i == none {
+			p, err := e.place(name)
+			if err != nil || len(p.at) == 0 {
 				return nil
 			}
-			s = selection{component: "all", place: i}
+			s = selection{component: "all", at: p.at}
 		}
 		if err := e.each(s, func(n *node, ranks func(int) bool) {
 			if n.kind == kind {
+				unknown = unknown || e.besideVainTests(n)
 				out.Nodes = append(out.Nodes, n.ID)
 				for i := range allowed {
 					allowed[i] = allowed[i] || ranks == nil || ranks(i)
@@ -495,7 +500,7 @@ func (e *evaluator) remedy(x *knowledge.Remedy) *run.Remedy {
 			return nil
 		}
 	}
-	if len(out.Nodes) == 0 {
+	if len(out.Nodes) == 0 || unknown {
 		return nil
 	}
 	if slices.Equal(x.Of, []string{"all"}) && e.scope.Parent == nil {
@@ -509,6 +514,15 @@ func (e *evaluator) remedy(x *knowledge.Remedy) *run.Remedy {
 		}
 	}
 	return out
+}
+
+// besideVainTests tells whether a computation begins or ends at tests that mostly find nothing. The logs leave those out, so that a
+// replay has it as part of another one.
+func (d *data) besideVainTests(n *node) bool {
+	return slices.ContainsFunc([]string{n.From, n.To}, func(id string) bool {
+		i, ok := d.byID()[id]
+		return ok && d.nodes[i].op == record.OpTest && 2*float64(d.nodes[i].Hits) < calls(&d.nodes[i])
+	})
 }
 
 // callsOf says of the calls where most of a fact's time is spent how many there are, what they carry, and where they stand;

@@ -29,14 +29,14 @@ type waits struct {
 }
 
 // waiting is what a pattern costs: the part of its time that ranks lose for reasons that lie in the program, and no
-// more than they are in MPI.
+// more than they are in MPI, or test.
 func (w *waits) waiting(pattern string) any {
 	i := slices.IndexFunc(w.Patterns, func(p run.WaitPattern) bool { return p.Pattern == pattern })
 	if i < 0 {
 		return 0.0
 	}
 	_, caused := w.mainDelay(pattern)
-	return min(seconds(w.Patterns[i].Ns)*caused, w.mpi)
+	return min(seconds(w.Patterns[i].Ns)*caused, w.mpi+w.polled())
 }
 
 func (w *waits) calls(pattern string) any {
@@ -71,7 +71,7 @@ func (d *data) findUnknownWaiting() float64 {
 	}
 	unknown := seconds(w.Ns)
 	for i := range w.Delays {
-		unknown -= seconds(w.Delays[i].Direct + w.Delays[i].Passed)
+		unknown -= d.located(&w.Delays[i])
 	}
 	waited := map[string]uint64{}
 	for _, s := range w.Sites {
@@ -82,7 +82,46 @@ func (d *data) findUnknownWaiting() float64 {
 			unknown += max(0, n.seconds-seconds(waited[n.ID]))
 		}
 	}
+	unknown += max(0, d.looped()-d.polled())
 	return max(0, unknown)
+}
+
+// located is what of a delay can be where the replay has it. The logs leave out tests that find nothing, so that it may name the
+// computation around one for that before or after it: no rank can be late for longer than it computes.
+func (d *data) located(x *run.DelaySite) float64 {
+	delay := seconds(x.Direct + x.Passed)
+	if i, ok := d.byID()[x.Node]; ok && d.nodes[i].kind == callgraph.KindGap {
+		delay = min(delay, d.nodes[i].seconds*float64(len(d.ranks)-1))
+	}
+	return delay
+}
+
+// looped is for how long ranks went around loops in which they tested or probed in vain, with nothing longer than 10 µs in between.
+// What is found in between ends a row of tests: where that is no more than a refusal, say, the ranks have nothing to do all the same.
+func (d *data) looped() float64 {
+	loops, tests, hits := 0.0, 0.0, 0.0
+	for i := range d.nodes {
+		n := &d.nodes[i]
+		if n.op == record.OpTest {
+			tests, hits = tests+calls(n), hits+float64(n.Hits)
+		}
+		if n.kind == callgraph.KindGap && n.Loop || n.op == record.OpTest {
+			loops += n.seconds
+		}
+	}
+	if tests == 0 {
+		return 0
+	}
+	return loops * (1 - min(1, hits/tests))
+}
+
+// polled is for how long ranks tested or probed until one of these calls found something.
+func (d *data) polled() float64 {
+	ns := 0.0
+	for i := range d.nodes {
+		ns += float64(d.nodes[i].Polled)
+	}
+	return ns / 1e9
 }
 
 // unfollowed tells the calls in which ranks may wait without the replay of the logs knowing: those that it does not
@@ -209,8 +248,11 @@ func (d *data) placedWaits() (waited, delayed *placedList) {
 // sumOf adds up what a selection has of a pattern, or of all.
 func (e *evaluator) sumOf(list *placedList, s selection, pattern string) (total float64) {
 	within := list.all
-	if s.place >= 0 {
-		within = list.at[e.nodes[s.place].place]
+	if s.at != nil {
+		within = nil
+		for _, at := range s.at {
+			within = append(within, list.at[e.nodes[at].place]...)
+		}
 	}
 	for _, p := range within {
 		if (pattern == "" || p.pattern == pattern) && e.selected(s, p.node) {
@@ -463,7 +505,7 @@ func (g *Diagnosis) replayed(w *knowledge.Wait) []float64 {
 	in := func(c knowledge.ComponentRef, node string) bool {
 		e := g.evaluators[c.Scope]
 		i, ok := e.byID()[node]
-		return ok && e.selected(selection{component: c.Name, place: none}, i)
+		return ok && e.selected(selection{component: c.Name}, i)
 	}
 	waited := map[string]float64{}
 	for _, s := range g.r.Waits.Sites {

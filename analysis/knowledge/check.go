@@ -485,7 +485,7 @@ func (m *Model) namesUsed() used {
 	}
 	for _, p := range m.Places {
 		u.expressions(p.Largest)
-		u[p.Of] = true
+		u[p.Of], u[p.But] = true, true
 	}
 	for _, l := range m.Looks {
 		for _, s := range l.Signs {

@@ -146,11 +146,15 @@ type Group struct {
 	Members []string
 }
 
-// Place is the call path of a component at which an expression is largest. In the expression it is called here.
+// Place is where in a component an expression is largest, or positive. In the expression it is called here.
 type Place struct {
 	Position
 	Name, Of string
 	Largest  *Expression
+	// Together: not one call path, but those for which the expression is largest when they are taken as one. Each: all at which it is
+	// positive, but for those of the place But, if that is given.
+	Together, Each bool
+	But            string
 }
 
 // AbstractEvent is an expression over components.

@@ -602,20 +602,29 @@ func (r *reader) place(name string, at Position, value ast.Node) {
 	what := "place " + name
 	var largest ast.Node
 	r.fields(value, what, map[string]field{
-		"of":      r.into(&x.Of, what),
-		"largest": func(_, v ast.Node) { largest = v },
+		"of":       r.into(&x.Of, what),
+		"largest":  func(_, v ast.Node) { largest = v },
+		"together": func(_, v ast.Node) { largest, x.Together = v, true },
+		"each":     func(_, v ast.Node) { largest, x.Each = v, true },
+		"but":      r.into(&x.But, what),
 	})
+	earlier := names(r.m.Places[:len(r.m.Places)-1])
 	r.later = append(r.later, func() {
+		if x.But != "" && (!x.Each || !slices.Contains(earlier, x.But)) {
+			r.fail(at, "%s: but: expected a place above it, beside  each:", what)
+		}
 		if x.Of != "all" && r.m.Component(x.Of) == nil {
 			r.fail(at, "%s: of: %s", what, unknown("component", x.Of, append(names(r.m.Components), "all")))
 		}
 		if largest == nil {
-			r.fail(at, "%s: expected  largest: EXPRESSION over here", what)
+			r.fail(at, "%s: expected  largest: EXPRESSION over here, or  together:  or  each:", what)
 			return
 		}
 		s := &scope{m: r.m, outside: r.outside, here: true}
 		if x.Largest = r.expression(s, r.text(largest, what), largest, what); x.Largest != nil && x.Largest.Type.Kind != Number {
 			r.fail(place(largest), "%s: expected a number, not %s", what, x.Largest.Type)
+		} else if x.Largest != nil && (x.Together || x.Each) && x.Largest.Type.Dimension != seconds {
+			r.fail(place(largest), "%s: expected seconds, not %s", what, x.Largest.Type)
 		}
 	})
 }

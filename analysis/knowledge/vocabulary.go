@@ -47,7 +47,7 @@ func (t Type) String() string {
 }
 
 // Symptoms are the factors of general knowledge, which other models may judge.
-var Symptoms = []string{"imbalance", "serial-io", "small-writes", "metadata-storm", "uneven-threads", "polling", "tiny-messages", "window-locks", "dominant-collective", "late-sender", "late-sender-wrong-order",
+var Symptoms = []string{"imbalance", "imbalance-elsewhere", "serial-io", "small-writes", "metadata-storm", "uneven-threads", "polling", "tiny-messages", "window-locks", "dominant-collective", "late-sender", "late-sender-wrong-order",
 	"late-receiver", "late-progress", "early-reduce", "late-broadcast", "early-scan", "wait-at-barrier", "wait-at-nxn", "wait-at-fence",
 	"wait-at-creation", "wait-at-finalize", "time-in-mpi"}
 
@@ -159,6 +159,10 @@ var functions = map[string]function{
 	"evenly":       {args: []Kind{Component}, filters: true, result: gives(Number, plain), needs: []string{"profile"}, about: "how often the rank that comes there least does so, in times of the one that does most; where not all ranks are listed, 1 if all come there and 0 if not"},
 	"reaching":     {args: []Kind{Component, Number}, filters: true, result: wantSeconds(1, gives(Ranks, plain)), needs: []string{"profile"}, about: "the ranks that spend at least this long there; of more than 64, the eight slowest are looked at"},
 	"name":         {args: []Kind{Component}, result: gives(Text, plain), about: "of the function or region at a place"},
+	"worth":        {args: []Kind{Component}, result: gives(Number, seconds), about: "of a place with together: or each:, the sum of its expression at each of its call paths"},
+	"places_in":    {args: []Kind{Component}, result: gives(Number, plain), about: "how many of a place's call paths, the heaviest first, make up nearly all of it"},
+	"late_at":      {args: []Kind{Component}, more: true, result: gives(Ranks, plain), needs: []string{"profile"}, about: "the ranks that are nearer to the slowest one than to the mean at one of the call paths that make up nearly all of a place, or of several"},
+	"listed":       {args: []Kind{Component}, more: true, result: gives(Text, plain), needs: []string{"profile"}, about: "the call paths of a place, or of several, the heaviest first, each with its share, and with the ranks that are slow there if those differ; as far as they make up nearly all of it"},
 	"size":         {args: []Kind{Role}, result: gives(Number, plain), needs: []string{"peers"}, about: "how many ranks have this role"},
 	"members":      {args: []Kind{Role}, result: gives(Ranks, plain), needs: []string{"peers"}, about: "the ranks that have this role"},
 	"useful":       {args: []Kind{Role}, optional: 1, result: gives(Vector, seconds), needs: []string{"profile"}, about: "time outside MPI, per rank"},
@@ -183,6 +187,9 @@ var functions = map[string]function{
 	"grades":       {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "by how much a rank's messages to one partner are larger than those to another one, where messages between two ranks are about as large both ways, as between faces, edges and corners; 1 where they are not"},
 	"in_pairs":     {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "of the times between two pieces of computing in which a rank exchanges messages, the share in which it does so both ways with one other rank only; of the ranks with several partners the one for which that is least; 0 if a rank computes nearly all before exchanges with one and the same partner, or the order of messages is not known"},
 	"cube":         {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "1 if every rank exchanges messages with as many others as the corners of a hypercube with a rank at each have neighbours, which a butterfly has, and boxes two or four to a side that go round; 0 if not, and for two ranks"},
+	"butterfly":    {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "share of the messages that ranks exchange with those whose numbers differ from theirs in one bit, half as many and half as large one way at least as the other, times the share of such pairs that have any; of ranks that are no power of two, some are folded onto others first, as is usual; 0 for fewer than four ranks"},
+	"dimensions":   {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "stages of a butterfly of so many ranks: their number's logarithm to the base of 2, rounded down"},
+	"folded":       {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "how many ranks there are beyond a power of two, which a butterfly folds onto others"},
 	"degree":       {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "with how many others a rank exchanges messages, on average of those that do"},
 	"even":         {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "share of the pairs of ranks that exchange about as many messages as the median pair"},
 	"chained":      {args: nil, result: gives(Number, plain), needs: []string{"peers"}, about: "share of the messages that flow from the only rank that sends on to the only one that gets them"},

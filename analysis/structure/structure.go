@@ -4,11 +4,12 @@
 // It uses the standard library only and holds no state.
 //
 // Invariant: ranks are told apart by their messages alone, never by their numbers, but where two are alike: then
-// the lower number comes first.
+// the lower number comes first; and in a butterfly, which is one by the numbers.
 package structure
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 )
 
@@ -61,13 +62,7 @@ func (g *Graph) Messages() uint64 {
 }
 
 // Sent is how many messages one rank has sent another.
-func (g *Graph) Sent(from, to int) uint64 {
-	i, ok := slices.BinarySearchFunc(g.Out[from], to, func(e Edge, to int) int { return cmp.Compare(e.To, to) })
-	if !ok {
-		return 0
-	}
-	return g.Out[from][i].Messages
-}
+func (g *Graph) Sent(from, to int) uint64 { return g.edge(from, to).Messages }
 
 // Partners are the ranks that a rank exchanges messages with, rising.
 func (g *Graph) Partners(rank int) []int {
@@ -386,9 +381,9 @@ func (g *Graph) Grades() float64 {
 	for r := range g.Ranks {
 		least, most := 0.0, 0.0
 		for _, e := range g.Out[r] {
-			size := float64(e.Bytes) / float64(e.Messages)
-			if i, ok := slices.BinarySearchFunc(g.Out[e.To], r, func(e Edge, to int) int { return cmp.Compare(e.To, to) }); ok {
-				back := float64(g.Out[e.To][i].Bytes) / float64(g.Out[e.To][i].Messages)
+			size := e.size()
+			if answer := g.edge(e.To, r); answer.Messages > 0 {
+				back := answer.size()
 				if pairs++; max(size, back) <= 1.25*min(size, back) {
 					alike++
 				}
@@ -558,4 +553,84 @@ func (g *Graph) TreeLevels() int {
 		levels = max(levels, depth)
 	}
 	return levels
+}
+
+// Stages are of a butterfly: with how many ranks each rank exchanges messages in turn, twice as far away each time. Of ranks that are no
+// power of two the rest exchange with one of the others before and after, and are not counted.
+func (g *Graph) Stages() int {
+	return max(bits.Len(uint(g.Ranks))-1, 0)
+}
+
+// Butterfly is the part of the messages that ranks exchange with those whose numbers differ from their own in one bit, about as many and
+// as large both ways, times the part of such pairs that have messages at all. Of ranks that are no power of two, some are folded onto
+// others first, in one of the usual ways, and only the others count. 0 for fewer than four.
+func (g *Graph) Butterfly() float64 {
+	if g.Ranks < 4 {
+		return 0
+	}
+	size := 1 << g.Stages()
+	rest := g.Ranks - size
+	mates := []func(r int) int{ // of a folded rank; -1: it is none
+		func(r int) int { return map[bool]int{true: r + 1, false: -1}[r < 2*rest && r%2 == 0] },
+		func(r int) int { return map[bool]int{true: r - 1, false: -1}[r < 2*rest && r%2 == 1] },
+		func(r int) int { return map[bool]int{true: r - size, false: -1}[r >= size] },
+	}
+	best := 0.0
+	for _, mate := range mates {
+		best = max(best, g.butterfly(size, mate))
+		if rest == 0 {
+			break
+		}
+	}
+	return best
+}
+
+func (g *Graph) butterfly(size int, mate func(r int) int) float64 {
+	all := g.Messages()
+	var core []int
+	var in uint64
+	for r := range g.Ranks {
+		if m := mate(r); m < 0 {
+			core = append(core, r)
+		} else if there, back := g.Sent(r, m), g.Sent(m, r); there > 0 && back > 0 {
+			in += there + back
+		} else {
+			return 0
+		}
+	}
+	seen, pairs := 0, 0
+	for i, r := range core {
+		for bit := 1; bit < size; bit *= 2 {
+			if i&bit != 0 {
+				continue // counted from the other end
+			}
+			pairs++
+			if there, back := g.edge(r, core[i|bit]), g.edge(core[i|bit], r); alike(there, back) {
+				seen++
+				in += there.Messages + back.Messages
+			}
+		}
+	}
+	return float64(in) / float64(max(all, 1)) * float64(seen) / float64(max(pairs, 1))
+}
+
+// alike tells whether there are messages both ways, half as many one way at least as the other, and half as large on average.
+func alike(a, b Edge) bool {
+	if a.Messages == 0 || b.Messages == 0 {
+		return false
+	}
+	half := func(x, y float64) bool { return 2*x >= y && 2*y >= x }
+	return half(float64(a.Messages), float64(b.Messages)) && half(a.size(), b.size())
+}
+
+// size is the mean of the messages'.
+func (e Edge) size() float64 { return float64(e.Bytes) / float64(e.Messages) }
+
+// edge is what one rank has sent another; without messages if nothing.
+func (g *Graph) edge(from, to int) Edge {
+	i, ok := slices.BinarySearchFunc(g.Out[from], to, func(e Edge, to int) int { return cmp.Compare(e.To, to) })
+	if !ok {
+		return Edge{From: from, To: to}
+	}
+	return g.Out[from][i]
 }

@@ -121,6 +121,56 @@ func TestMutual(t *testing.T) {
 	require.Zero(t, graph(3).Mutual())
 }
 
+func TestButterfly(t *testing.T) {
+	// fold is the rank that stands for a number of the butterfly, mate the folded rank that it works for, or -1.
+	butterfly := func(ranks, size int, fold, mate func(i int) int) *Graph {
+		var edges []Edge
+		both := func(a, b int) { edges = append(edges, Edge{a, b, 3, 24}, Edge{b, a, 3, 24}) }
+		for i := range size {
+			for bit := 1; bit < size; bit *= 2 {
+				edges = append(edges, Edge{fold(i), fold(i ^ bit), 3, 24})
+			}
+			if m := mate(i); m >= 0 {
+				both(fold(i), m)
+			}
+		}
+		return New(ranks, edges)
+	}
+	same, nobody := func(i int) int { return i }, func(int) int { return -1 }
+	for _, n := range []int{4, 8, 16, 64} {
+		require.Equal(t, 1.0, butterfly(n, n, same, nobody).Butterfly(), n)
+	}
+	require.Equal(t, 1.0, butterfly(6, 4, same, func(i int) int { return map[bool]int{true: 4 + i, false: -1}[i < 2] }).Butterfly())
+	require.Equal(t, 1.0, butterfly(6, 4, func(i int) int { return map[bool]int{true: 2*i + 1, false: i + 2}[i < 2] },
+		func(i int) int { return map[bool]int{true: 2 * i, false: -1}[i < 2] }).Butterfly())
+	require.Zero(t, butterfly(2, 2, same, nobody).Butterfly()) // two ranks are anything
+	ring := func(n int) *Graph {
+		var edges []Edge
+		for r := range n {
+			edges = append(edges, Edge{r, (r + 1) % n, 3, 24}, Edge{(r + 1) % n, r, 3, 24})
+		}
+		return New(n, edges)
+	}
+	for _, n := range []int{4, 5, 6, 8, 16} {
+		require.LessOrEqual(t, ring(n).Butterfly(), 0.5, n)
+	}
+	torus := func(n int) *Graph { // n by n
+		var edges []Edge
+		for r := range n * n {
+			i, j := r%n, r/n
+			for _, to := range []int{(i+1)%n + j*n, (i+n-1)%n + j*n, i + (j+1)%n*n, i + (j+n-1)%n*n} {
+				edges = append(edges, Edge{r, to, 3, 24})
+			}
+		}
+		return New(n*n, edges)
+	}
+	require.LessOrEqual(t, torus(4).Butterfly(), 0.5) // the same graph with other numbers
+	require.Equal(t, 1.0, torus(2).Butterfly())       // four boxes, two to a side, are both
+	uneven := graph(4, 0, 1, 9, 1, 0, 1, 2, 3, 9, 3, 2, 1, 0, 2, 9, 2, 0, 1, 1, 3, 9, 3, 1, 1)
+	require.Zero(t, uneven.Butterfly()) // nothing comes back
+	require.Zero(t, graph(4).Butterfly())
+}
+
 func TestCube(t *testing.T) {
 	cube := func(n int) *Graph {
 		var edges []Edge
