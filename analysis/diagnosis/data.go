@@ -783,11 +783,15 @@ func (c *context) sum(s selection, pick func(n *node) float64) (total float64, e
 }
 
 // where is a call path for people.
-func (d *data) where(i int) string {
+func (d *data) where(i int) string { return d.pathsOf().Path(d.nodes[i].Node) }
+
+func (d *data) steps(i int) []string { return d.pathsOf().Brief(d.nodes[i].Node) }
+
+func (d *data) pathsOf() *run.Paths {
 	if d.paths == nil {
 		d.paths = d.r.Paths()
 	}
-	return d.paths.Path(d.nodes[i].Node)
+	return d.paths
 }
 
 // largestIn is the call path where most of a component's time is spent, by the ranks whose time there belongs to it;

@@ -145,8 +145,8 @@ var ailments = []struct {
 				r.Barrier(20+int(k), (3-k)*ms-extra+ms/10)
 			}
 		})
-	}, want: []string{"imbalance"}, slow: []int{2}, share: 6. * 3 / (4 * 36.3), seen: "at 3 places: 50 % between MPI_Barrier (main.c:22) and MPI_Barrier (main.c:20) in main; " +
-		"33 % between MPI_Barrier (main.c:20) and MPI_Barrier (main.c:21) in main; 17 % between MPI_Barrier (main.c:21) and MPI_Barrier (main.c:22) in main"},
+	}, want: []string{"imbalance"}, slow: []int{2}, share: 6. * 3 / (4 * 36.3), seen: "at 3 places: 50 % between MPI_Barrier (main.c:22) and MPI_Barrier (main.c:20); " +
+		"33 % between MPI_Barrier (main.c:20) and MPI_Barrier (main.c:21); 17 % between MPI_Barrier (main.c:21) and MPI_Barrier (main.c:22)"},
 	{name: "another rank is slow at another place", ranks: 4, cores: 4, waits: true, script: func(r *rank) {
 		analysistest.Steps(100, func() { slowAt(r, 4, 2); slowAt(r, 3, 1) })
 	}, want: []string{"imbalance", "imbalance-elsewhere"}, slow: []int{2}, share: 4. * 3 / (4 * 27.2)},

@@ -370,24 +370,63 @@ func (p place) main() int {
 	return len(p.worth)
 }
 
+// spot is a part of a place as people are told of it: call paths that read alike, and at which the same ranks are slow, are one.
+type spot struct {
+	steps []string // innermost first
+	ranks rankSet  // that are slow there
+	worth float64
+}
+
+// spots of the main call paths of a place, the heaviest first.
+func (e *evaluator) spots(p place) (list []spot) {
+	for k, at := range p.at[:p.main()] {
+		x := spot{e.steps(at), e.slowAt(at), p.worth[k]}
+		same := slices.IndexFunc(list, func(y spot) bool { return slices.Equal(x.steps, y.steps) && slices.Equal(x.ranks, y.ranks) })
+		if same < 0 {
+			list = append(list, x)
+		} else {
+			list[same].worth += x.worth
+		}
+	}
+	slices.SortStableFunc(list, func(a, b spot) int { return cmp.Compare(b.worth, a.worth) })
+	return list
+}
+
 // listed says where the main call paths of a place are, each with its share, and with the ranks that are slow there if those are not the
-// same everywhere.
+// same everywhere. Callers that all have in common are not repeated.
 func (e *evaluator) listed(p place) string {
-	all, main := sum(p.worth), p.main()
-	if main == 0 || all <= 0 {
+	all, list := sum(p.worth), e.spots(p)
+	if len(list) == 0 || all <= 0 {
 		return "nowhere"
 	}
-	differ := slices.ContainsFunc(p.at[:main], func(at int) bool { return !slices.Equal(e.slowAt(at), e.slowAt(p.at[0])) })
+	differ := slices.ContainsFunc(list, func(x spot) bool { return !slices.Equal(x.ranks, list[0].ranks) })
+	shown := list[:min(len(list), mostListed)]
+	common := commonCallers(shown)
 	var parts []string
-	for k, at := range p.at[:min(main, mostListed)] {
-		text := fmt.Sprintf("%.0f %% %s", 100*p.worth[k]/all, e.where(at))
-		if ranks := e.slowAt(at); differ && len(ranks) > 0 {
-			text = words.Ranks(ranks) + " " + text
+	for _, x := range shown {
+		text := fmt.Sprintf("%.0f %% %s", 100*x.worth/all, strings.Join(x.steps[:len(x.steps)-common], " in "))
+		if differ && len(x.ranks) > 0 {
+			text = words.Ranks(x.ranks) + " " + text
 		}
 		parts = append(parts, text)
 	}
-	if more := main - mostListed; more > 0 {
-		parts = append(parts, fmt.Sprintf("%.0f %% at %s more", 100*sum(p.worth[mostListed:main])/all, words.Count(uint64(more), "place", "places")))
+	if more := list[len(shown):]; len(more) > 0 {
+		rest := 0.0
+		for _, x := range more {
+			rest += x.worth
+		}
+		parts = append(parts, fmt.Sprintf("%.0f %% at %s more", 100*rest/all, words.Count(uint64(len(more)), "place", "places")))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// commonCallers is how many of the outermost steps all have in common, but for the innermost one of each.
+func commonCallers(list []spot) int {
+	for common := 0; ; common++ {
+		for _, x := range list {
+			if at := len(x.steps) - 1 - common; at < 1 || x.steps[at] != list[0].steps[len(list[0].steps)-1-common] {
+				return common
+			}
+		}
+	}
 }

@@ -168,7 +168,7 @@ func init() {
 		"reaching":     reaching,
 		"name":         nameOfPlace,
 		"worth":        ofPlace(func(_ *evaluator, p place) any { return sum(p.worth) }),
-		"places_in":    ofPlace(func(_ *evaluator, p place) any { return float64(p.main()) }),
+		"places_in":    ofPlace(func(e *evaluator, p place) any { return float64(len(e.spots(p))) }),
 		"late_at":      ofPlace(func(e *evaluator, p place) any { return e.lateAt(p) }),
 		"listed":       ofPlace(func(e *evaluator, p place) any { return e.listed(p) }),
 		"size":         sizeOf,

@@ -107,15 +107,18 @@ func (n *Node) inlinedSteps() []string {
 
 // Path is a node's path in one line: "MPI_Send (halo.c:33) in exchange (step.c:12) in step (main.c:7) in main". Of
 // long paths the middle is left out.
-func (p *Paths) Path(n *Node) string {
+func (p *Paths) Path(n *Node) string { return strings.Join(p.Brief(n), " in ") }
+
+// Brief are the steps of a node's path; of long ones the middle is left out.
+func (p *Paths) Brief(n *Node) []string {
 	const most, inner = 9, 7
 	steps := p.Steps(n)
-	if len(steps) > most {
-		kept := steps[:inner]
-		for len(kept) > 1 && strings.HasPrefix(kept[len(kept)-1], left) {
-			kept = kept[:len(kept)-1]
-		}
-		steps = slices.Concat(kept, []string{left}, steps[len(steps)-1:])
+	if len(steps) <= most {
+		return steps
 	}
-	return strings.Join(steps, " in ")
+	kept := steps[:inner]
+	for len(kept) > 1 && strings.HasPrefix(kept[len(kept)-1], left) {
+		kept = kept[:len(kept)-1]
+	}
+	return slices.Concat(kept, []string{left}, steps[len(steps)-1:])
 }
