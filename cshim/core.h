@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define MRL_CORE_VERSION 10
+#define MRL_CORE_VERSION 11
 #define MRL_CORE_THREADS 1024 /* MRL_THREADS_MAX */
 
 /* What consume returns, and the other steps. REPLAY: done, and all ranks have what they need to replay. */

@@ -46,14 +46,15 @@ static void withdraw(mrl_word *request)
  */
 static bool rest(uint64_t waited_ns)
 {
+    bool awake = link.awake && waited_ns < SECOND; /* whoever is later than that is not on the way */
     if (mrl.confined)
         return false;
-    if (waited_ns < (link.awake ? AWAKE : SPIN)) {
+    if (waited_ns < (awake ? AWAKE : SPIN)) {
         sched_yield();
         return false;
     }
     uint64_t ns = waited_ns / 4;
-    struct timespec nap = {0, (long)(link.awake || ns < SHORTEST_NAP ? SHORTEST_NAP : ns > LONGEST_NAP ? LONGEST_NAP : ns)};
+    struct timespec nap = {0, (long)(awake || ns < SHORTEST_NAP ? SHORTEST_NAP : ns > LONGEST_NAP ? LONGEST_NAP : ns)};
     nanosleep(&nap, NULL);
     return true;
 }

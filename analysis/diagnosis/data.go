@@ -155,7 +155,7 @@ func (d *data) loops() {
 	}
 	for i := range d.nodes {
 		n := &d.nodes[i]
-		asleep := n.kind == callgraph.KindGap && tests[n.From] && tests[n.To] && 2*n.Blocked >= n.Exclusive.Sum
+		asleep := n.kind == callgraph.KindGap && tests[n.From] && tests[n.To] && n.Blocked > 0 && 2*n.Blocked >= n.Exclusive.Sum
 		n.loop = n.Loop || asleep && d.r.Waits == nil
 	}
 }

@@ -274,8 +274,11 @@ func (e *evaluator) among(p *knowledge.Place) (found place, failed error) {
 func (e *evaluator) together(p *knowledge.Place, of place) place {
 	var out place
 	most := math.Inf(-1)
+	var slow rankSet // at the first of them
 	for k, at := range of.at[:min(len(of.at), mostTogether)] {
-		if k > 0 && !slices.ContainsFunc(e.slowAt(at), func(r int) bool { return slices.Contains(e.slowAt(of.at[0]), r) }) {
+		if k == 0 {
+			slow = e.slowAt(at)
+		} else if !slices.ContainsFunc(e.slowAt(at), func(r int) bool { return slices.Contains(slow, r) }) {
 			continue
 		}
 		if x, err := e.worth(p, append(slices.Clone(out.at), at)...); err == nil && (k == 0 || of.worth[k] > 0 && x > most) {
@@ -422,11 +425,12 @@ func (e *evaluator) listed(p place) string {
 
 // commonCallers is how many of the outermost steps all have in common, but for the innermost one of each.
 func commonCallers(list []spot) int {
-	for common := 0; ; common++ {
+	for common := 0; len(list) > 1; common++ {
 		for _, x := range list {
 			if at := len(x.steps) - 1 - common; at < 1 || x.steps[at] != list[0].steps[len(list[0].steps)-1-common] {
 				return common
 			}
 		}
 	}
+	return 0
 }

@@ -355,6 +355,9 @@ func deviation(was, then *waitstate.Times) float64 {
 // Remedy is the scenario of a finding's remedy; nil if the run's replay knows nothing of where it is.
 func Remedy(r *run.Run, x *run.Remedy) waitstate.Scenario {
 	c := waitstate.Change{Kind: changes[x.Change], Pattern: waitstate.PatternOf(x.Pattern)}
+	if c.Kind == waitstate.Nonblocking && len(x.Nodes) == 0 {
+		return nil // not all calls have such a form
+	}
 	if len(x.Nodes) > 0 {
 		c.Paths = map[callgraph.ID]float64{}
 		for _, id := range x.Nodes {

@@ -50,19 +50,20 @@ static const struct mrl_adapter ranges = {"nvtx", "NVTX"};
 
 /* Strings that were registered, and domains; of more than these, strings are names no more, and domains are the common one. */
 #define STRINGS 4096u
+#define NEARBY 64u /* places that a string is looked for in */
 #define DOMAINS 64u
 static const char *_Atomic strings[STRINGS];
 static struct mrl_adapter domains[DOMAINS];
 static _Atomic uint32_t domains_made;
 
-/* Where the string is kept for all that are equal; NULL: there is no room. A copy that another thread was quicker with stays behind. */
+/* Where the string is kept for all that are equal; NULL: there is no room nearby. A copy that another thread was quicker with stays behind. */
 static const char *_Atomic *keep(const char *text)
 {
     uint32_t at = 2166136261u; /* FNV-1a */
     for (const char *c = text; *c; c++)
         at = (at ^ (unsigned char)*c) * 16777619u;
     const char *mine = NULL;
-    for (uint32_t i = 0; i < STRINGS; i++) {
+    for (uint32_t i = 0; i < NEARBY && !mrl.confined; i++) {
         const char *_Atomic *slot = &strings[(at + i) % STRINGS], *there = atomic_load(slot);
         if (!there && !mine && !(mine = mrl_adapter_keep(text)))
             return NULL;
@@ -173,8 +174,11 @@ static uint64_t start(const struct mrl_adapter *by, const char *name)
 
 static void end(uint64_t id)
 {
-    uint64_t now = mrl_now(), at = id % OPEN;
-    if (id < OPEN || !atomic_compare_exchange_strong(&open_ranges[at].id, &id, 1))
+    uint64_t at = id % OPEN;
+    if (id < OPEN || !mrl.started) /* before there is no clock */
+        return;
+    uint64_t now = mrl_now();
+    if (!atomic_compare_exchange_strong(&open_ranges[at].id, &id, 1))
         return;
     mrl_adapter_value(open_ranges[at].by, open_ranges[at].name, (double)mrl_ticks_to_ns(now - open_ranges[at].begin) / 1e9);
     atomic_store(&open_ranges[at].id, 0);

@@ -283,6 +283,10 @@ func (s subject) survives(t *testing.T, m *mpi) {
 	bare := run(t, directory, env, append(slices.Clone(launch), line...))
 	marple := []string{filepath.Join(build, "marple"), "exec", "--out", filepath.Join(directory, "run"), "--report", "none"}
 	measured := run(t, directory, env, slices.Concat(launch, marple, s.exec, []string{"--"}, line))
+	// Of ranks that end without MPI_Finalize MPICH's launcher says now this and now that, bare, too: what it says once is allowed.
+	for tries := 0; bare.code != measured.code && tries < 4; tries++ {
+		bare = run(t, directory, env, append(slices.Clone(launch), line...))
+	}
 	result := compared(s.name, m, bare, measured)
 	same := slices.Equal(bare.printed(), measured.printed())
 	if !same {
