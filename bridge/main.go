@@ -13,6 +13,8 @@ package main
 #cgo LDFLAGS: -Wl,--wrap=pthread_create -ldl
 #include "core.h"
 
+// Go's cache does not see that a header has changed: with the number here, what is built of it is built anew.
+_Static_assert(MRL_CORE_VERSION == 11, "count this up, too");
 */
 import "C"
 
