@@ -6,6 +6,7 @@
  */
 #include <marple.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +20,7 @@ using clock_type = std::chrono::steady_clock;
 
 static marple::method go{"Driver", "go"}, sleeps{"Worker", "sleep"}, fails{"Worker", "fail"}, many{"Worker", "many"};
 static std::mutex guard;
+static std::atomic<int> done{0};
 
 static void sleep_for(int thread, int n)
 {
@@ -35,7 +37,7 @@ static void sleep_for(int thread, int n)
     std::printf("%d sleep %d %lld\n", thread, n, static_cast<long long>(std::chrono::nanoseconds(end - begin).count()));
 }
 
-static void work(int thread, int calls)
+static void work(int thread, int threads, int calls)
 {
     for (int n = 1; n <= calls; n++)
         sleep_for(thread, n);
@@ -50,6 +52,9 @@ static void work(int thread, int calls)
         call.parameter("n", n);
         call.quality("x", n * 0.5);
     }
+    // A thread that ended before another's first call would leave its number to that one.
+    for (done++; done < threads;)
+        std::this_thread::yield();
 }
 
 int main(int argc, char **argv)
@@ -58,8 +63,8 @@ int main(int argc, char **argv)
     marple::invocation call{go};
     std::vector<std::thread> list;
     for (int t = 1; t < threads; t++)
-        list.emplace_back(work, t, calls);
-    work(0, calls);
+        list.emplace_back(work, t, threads, calls);
+    work(0, threads, calls);
     for (std::thread &t : list)
         t.join();
 }

@@ -3,6 +3,7 @@
 package harm
 
 import (
+	"debug/elf"
 	"errors"
 	"fmt"
 	"maps"
@@ -478,7 +479,7 @@ func TestSanitizers(t *testing.T) {
 					assert.Equal(t, lines(bare.Stdout), lines(r.Stdout))
 					// How many ranks say so before the launcher ends them differs.
 					assert.Equal(t, slices.Sorted(maps.Keys(summaries(bare.Stderr))), slices.Sorted(maps.Keys(summaries(r.Stderr))), "what leaks")
-					assert.NotRegexp(t, `#1 .*libmarple`, r.Stderr, "what leaks is not ours")
+					assert.Empty(t, leaks(t, r.Stderr), "what leaks is not ours")
 					assert.True(t, r.Reported())
 					assert.EqualValues(t, hostRanks*10000, harness.Function(harness.ReadRun(t, filepath.Join(c.Directory, "run")), "MPI_Sendrecv").Calls)
 				})
@@ -493,6 +494,38 @@ func summaries(stderr string) map[string]int {
 	found := lines(regexp.MustCompile(`\d+ (byte|allocation)`).ReplaceAllString(stderr, "$1"))
 	maps.DeleteFunc(found, func(line string, _ int) bool { return !strings.HasPrefix(line, "SUMMARY: ") })
 	return found
+}
+
+// leaks returns the lines by which a sanitizer says that Marple's code allocated what leaks. What a library that is
+// closed by then has left is told as an offset in whatever file is mapped there now, where there need not be code.
+func leaks(t *testing.T, stderr string) []string {
+	t.Helper()
+	found := regexp.MustCompile(`#1 .* \S*(cshim|pmpi)/\S*:\d+`).FindAllString(stderr, -1)
+	for _, m := range regexp.MustCompile(`#1 .*?(/\S*/libmarple\S*\.so)\+(0x[0-9a-f]+)`).FindAllStringSubmatch(stderr, -1) {
+		offset, err := strconv.ParseUint(m[2], 0, 64)
+		require.NoError(t, err)
+		library, err := elf.Open(m[1])
+		require.NoError(t, err)
+		for _, s := range library.Progs {
+			if s.Type == elf.PT_LOAD && s.Flags&elf.PF_X != 0 && offset >= s.Vaddr && offset < s.Vaddr+s.Memsz {
+				found = append(found, m[0])
+			}
+		}
+		require.NoError(t, library.Close())
+	}
+	return found
+}
+
+func TestLeaksOfOthersAreNotOurs(t *testing.T) {
+	library := harness.Artifact(t, "libmarple.so")
+	f, err := elf.Open(library)
+	require.NoError(t, err)
+	defer f.Close()
+	text := f.Section(".text").Addr
+	line := func(offset uint64) string { return fmt.Sprintf("    #1 0x7f07ffff2cae  (%s+%#x)", library, offset) }
+	assert.Len(t, leaks(t, line(text+8)), 1)
+	assert.Len(t, leaks(t, "    #1 0x7f07ffff2cae in mrl_open /src/marple/cshim/log.c:12"), 1)
+	assert.Empty(t, leaks(t, line(0x40)+"\n    #1 0x7f02e2914cae  (<unknown module>)"))
 }
 
 // Eight threads in MPI at once, and everything they did is counted.
