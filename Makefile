@@ -85,17 +85,23 @@ $(POSIX_C:%.c=$(BUILD)/obj/%.o): SHIM_FLAGS += -fno-builtin -U_FORTIFY_SOURCE -D
 # no descriptors: see bridge/gen); the tree is laid for each build, since the Go in use may have changed. The second core is
 # the first without the report, for ranks that make none.
 CORE_GO    := $(GEN)/goroot
+FROZEN     := $(GEN)/overlay.json
 CORE_DEBUG := asyncpreemptoff=1,containermaxprocs=0,updatemaxprocs=0
-$(CORES) &: $(GO_SOURCES) $(GO_C) $(wildcard bridge/gen/*) | $(GEN)/tools
+$(CORES) &: $(GO_SOURCES) $(GO_C) $(wildcard bridge/gen/*) $(FROZEN) | $(GEN)/tools
 	@go run ./bridge/gen $(CORE_GO)
 	@set -e; for core in $(CORES); do echo "GO $$core"; \
 	  GO=$(abspath $(CORE_GO))/bin/go GOROOT=$(abspath $(CORE_GO)) GOTOOLCHAIN=local CGO_ENABLED=1 cmd/install/gobuild -buildmode=c-shared \
-	    -trimpath -tags "$$(basename $$core .so | sed 's/libmarple-//')" -ldflags '-s -w -X=runtime.godebugDefault=$(CORE_DEBUG)' -o $$core ./bridge; \
+	    -overlay $(FROZEN) -trimpath -tags "$$(basename $$core .so | sed 's/libmarple-//')" -ldflags '-s -w -X=runtime.godebugDefault=$(CORE_DEBUG)' -o $$core ./bridge; \
 	  rm -f $${core%.so}.h; done
 
-$(BUILD)/marple-commands: $(GO_SOURCES) | $(GEN)/tools
+# What is built knows the models as they are once read and checked: reading them costs every job some 10 ms.
+$(FROZEN): $(GO_SOURCES) | $(GEN)/tools
+	@echo "GEN $@"
+	@go run ./analysis/knowledge/freeze $(@D)
+
+$(BUILD)/marple-commands: $(GO_SOURCES) $(FROZEN) | $(GEN)/tools
 	@echo "GO $@"
-	@CGO_ENABLED=0 cmd/install/gobuild -trimpath -ldflags '-s -w -X=main.version=$(VERSION)' -o $@ ./cmd/marple
+	@CGO_ENABLED=0 cmd/install/gobuild -overlay $(FROZEN) -trimpath -ldflags '-s -w -X=main.version=$(VERSION)' -o $@ ./cmd/marple
 
 $(BUILD)/marple: $(BUILD)/marple-commands
 	@echo "GO $@"

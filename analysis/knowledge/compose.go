@@ -632,7 +632,7 @@ func (d deputed) large(s *Scope) string { return fmt.Sprintf("%s >= %s", d.metri
 // measure adds what each model causes of the wait.
 func (d deputed) measure() {
 	if d.m.Threshold(sharedPart) == nil {
-		d.m.Thresholds = append(d.m.Thresholds, &Threshold{Name: sharedPart, Value: 0.2, Unit: units[0],
+		d.m.Thresholds = append(d.m.Thresholds, &Threshold{Name: sharedPart, Value: 0.2, Unit: units[0].Unit,
 			About: "what a model causes of a wait in another's component, or of one that several cause, to be told"})
 	}
 	for _, s := range d.causing {

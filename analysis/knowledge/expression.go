@@ -23,7 +23,7 @@ type Expression struct {
 	Type Type
 	Uses Uses
 
-	program *vm.Program
+	program func() (*vm.Program, error)
 }
 
 // Uses are the names that an expression refers to.
@@ -63,7 +63,11 @@ var settings = sync.OnceValue(func() *conf.Config {
 
 // Run evaluates the expression; env has a value for every name it uses.
 func (e *Expression) Run(env map[string]any) (any, error) {
-	out, err := vm.Run(e.program, env)
+	program, err := e.program()
+	if err != nil {
+		return nil, err
+	}
+	out, err := vm.Run(program, env)
 	var wrapped *file.Error
 	if errors.As(err, &wrapped) && wrapped.Prev != nil {
 		return nil, wrapped.Prev
@@ -104,11 +108,23 @@ func (s *scope) compile(text string, at Position) (*Expression, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	e.program, err = compiler.Compile(tree, settings())
+	program, err := compiler.Compile(tree, settings())
 	if err != nil {
 		return nil, &mistake{0, err.Error()}
 	}
+	e.program = func() (*vm.Program, error) { return program, nil }
 	return e, nil
+}
+
+// thawed has an expression that was checked before be compiled when it is first run: most never are.
+func (e *Expression) thawed() {
+	e.program = sync.OnceValues(func() (*vm.Program, error) {
+		tree, err := parser.ParseWithConfig(e.Text, settings())
+		if err != nil {
+			return nil, err
+		}
+		return compiler.Compile(tree, settings())
+	})
 }
 
 type checker struct {
@@ -426,13 +442,14 @@ func signature(f function) string {
 type Template struct {
 	Position
 	Text  string
-	parts []part
+	Parts []Segment
 }
 
-type part struct {
-	text string
-	expr *Expression
-	unit Unit
+// Segment of a template is a text, or an expression whose value is written in a unit.
+type Segment struct {
+	Text string
+	Expr *Expression
+	Unit Unit
 }
 
 // template reads a text for people.
@@ -442,7 +459,7 @@ func (s *scope) template(text string, at Position) (*Template, error) {
 	for {
 		before, after, found := strings.Cut(rest, "{")
 		if before != "" {
-			t.parts = append(t.parts, part{text: before})
+			t.Parts = append(t.Parts, Segment{Text: before})
 		}
 		if !found {
 			return t, nil
@@ -463,7 +480,7 @@ func (s *scope) template(text string, at Position) (*Template, error) {
 		default:
 			return nil, &mistake{open + 1, fmt.Sprintf("%s cannot be written in a text", e.Type)}
 		}
-		t.parts = append(t.parts, part{expr: e, unit: s.unit(e)})
+		t.Parts = append(t.Parts, Segment{Expr: e, Unit: s.unit(e)})
 		offset = open + len([]rune(inside)) + 2
 		rest = behind
 	}
@@ -487,9 +504,9 @@ func (s *scope) unit(e *Expression) Unit {
 // Expressions are those within the text.
 func (t *Template) Expressions() []*Expression {
 	var list []*Expression
-	for _, p := range t.parts {
-		if p.expr != nil {
-			list = append(list, p.expr)
+	for _, p := range t.Parts {
+		if p.Expr != nil {
+			list = append(list, p.Expr)
 		}
 	}
 	return list
@@ -498,13 +515,13 @@ func (t *Template) Expressions() []*Expression {
 // Print fills in the values; write turns one that is no number into words.
 func (t *Template) Print(value func(*Expression) (any, error), write func(any) string, own Unit) string {
 	var out strings.Builder
-	for _, p := range t.parts {
-		if p.expr == nil {
-			out.WriteString(p.text)
+	for _, p := range t.Parts {
+		if p.Expr == nil {
+			out.WriteString(p.Text)
 			continue
 		}
-		v, err := value(p.expr)
-		unit := p.unit
+		v, err := value(p.Expr)
+		unit := p.Unit
 		if unit.Name == "" {
 			unit = own
 		}

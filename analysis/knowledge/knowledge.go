@@ -467,18 +467,29 @@ func forSigns(text string) string {
 	return kept.String()
 }
 
+// own is where a model of the user's stands, and has tells whether there is one.
+func (l Library) own(name string) string {
+	return filepath.Join(l.Directory, strings.TrimSuffix(name, ".yaml")+".yaml")
+}
+
+func (l Library) has(name string) bool {
+	if l.Directory == "" {
+		return false
+	}
+	_, err := os.Stat(l.own(name))
+	return err == nil
+}
+
 // source gives a model's file and text.
 func (l Library) source(name string) (file string, data []byte, err error) {
 	if strings.ContainsAny(name, `/\`) || name == "" || name[0] == '.' {
 		return "", nil, fmt.Errorf("%q is no model's name; models are looked for beside the file, and among the built-in ones", name)
 	}
 	known := Names()
-	if l.Directory != "" {
-		file := filepath.Join(l.Directory, strings.TrimSuffix(name, ".yaml")+".yaml")
-		if _, err := os.Stat(file); err == nil {
-			data, err := files.Read(file, maxFile) // at the end of a job, too, which must not wait for a pipe
-			return file, data, err
-		}
+	if l.has(name) {
+		file := l.own(name)
+		data, err := files.Read(file, maxFile) // at the end of a job, too, which must not wait for a pipe
+		return file, data, err
 	}
 	if data, err := builtin.ReadFile("models/" + name + ".yaml"); err == nil {
 		if l.signs {

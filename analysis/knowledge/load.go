@@ -19,6 +19,11 @@ func (l Library) load(name string, depth int) (*Knowledge, error) {
 	if depth > maxNested {
 		return nil, fmt.Errorf("%s: more than %d files build on each other; one of them on itself?", name, maxNested)
 	}
+	if !l.has(name) {
+		if m := l.thaw(name); m != nil {
+			return Alone(m), nil
+		}
+	}
 	file, data, err := l.source(name)
 	if err != nil {
 		return nil, err

@@ -30,21 +30,23 @@ func (d Dimension) String() string {
 	return fmt.Sprintf("s^%d B^%d", d.Seconds, d.Bytes)
 }
 
-// Unit says how a quantity is written.
+// Unit says how a quantity is written: one of those below, or as a number if it has no name.
 type Unit struct {
 	Name string
 	Dimension
-	print func(x float64) string
 }
 
-var units = []Unit{
-	{"share", Dimension{}, percent},
-	{"count", Dimension{}, number},
-	{"s", Dimension{Seconds: 1}, words.Duration},
-	{"B", Dimension{Bytes: 1}, words.Size},
-	{"1/s", Dimension{Seconds: -1}, func(x float64) string { return number(x) + " per second" }},
-	{"B/s", Dimension{Seconds: -1, Bytes: 1}, func(x float64) string { return words.Size(x) + "/s" }},
-	{"s/B", Dimension{Seconds: 1, Bytes: -1}, func(x float64) string { return words.Duration(x) + " per byte" }},
+var units = []struct {
+	Unit
+	print func(x float64) string
+}{
+	{Unit{"share", Dimension{}}, percent},
+	{Unit{"count", Dimension{}}, number},
+	{Unit{"s", Dimension{Seconds: 1}}, words.Duration},
+	{Unit{"B", Dimension{Bytes: 1}}, words.Size},
+	{Unit{"1/s", Dimension{Seconds: -1}}, func(x float64) string { return number(x) + " per second" }},
+	{Unit{"B/s", Dimension{Seconds: -1, Bytes: 1}}, func(x float64) string { return words.Size(x) + "/s" }},
+	{Unit{"s/B", Dimension{Seconds: 1, Bytes: -1}}, func(x float64) string { return words.Duration(x) + " per byte" }},
 }
 
 // percent writes what would be 0.0 % as nothing.
@@ -67,7 +69,7 @@ func unitNames() string {
 func unitOf(name string) (Unit, bool) {
 	for _, u := range units {
 		if u.Name == name {
-			return u, true
+			return u.Unit, true
 		}
 	}
 	return Unit{}, false
@@ -80,10 +82,13 @@ func (u Unit) Print(x float64) string {
 		return "undefined"
 	case x < 0:
 		return "-" + u.Print(-x)
-	case u.print == nil:
-		return number(x)
 	}
-	return u.print(x)
+	for _, known := range units {
+		if known.Unit == u {
+			return known.print(x)
+		}
+	}
+	return number(x)
 }
 
 // number prints whole numbers with separators, others with three digits.

@@ -1168,8 +1168,8 @@ func (r *reader) test(x *Rule, s *scope, n ast.Node, what string) *Test {
 
 // presets are thresholds that every model has: what a factor must cost to be told.
 var presets = []Threshold{
-	{Name: "least", Value: 0.05, Unit: units[0], About: "of the core time: a smaller gain is lost in the difference between two runs"},
-	{Name: "moment", Value: 0.001, Unit: units[2], About: "of each rank's core time: a page that is read, or a slice of time that a hypervisor gives to somebody else, is as long, and nobody is told of it"},
+	{Name: "least", Value: 0.05, Unit: units[0].Unit, About: "of the core time: a smaller gain is lost in the difference between two runs"},
+	{Name: "moment", Value: 0.001, Unit: units[2].Unit, About: "of each rank's core time: a page that is read, or a slice of time that a hypervisor gives to somebody else, is as long, and nobody is told of it"},
 }
 
 // finish looks at everything that refers to names, and then at the whole.

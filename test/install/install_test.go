@@ -124,6 +124,13 @@ func TestInstalled(t *testing.T) {
 		require.NoError(t, err, out)
 		assert.Contains(t, out, "Marple: stir-linked, 1 rank")
 	})
+	t.Run("models are frozen", func(t *testing.T) { // as the build has read them; see analysis/knowledge/freeze.go
+		for _, built := range []string{"libmarple-core.so", "marple-commands"} {
+			data, err := os.ReadFile(filepath.Join("../../build", built))
+			require.NoError(t, err)
+			assert.Contains(t, string(data), "pipeline, signs", built)
+		}
+	})
 	t.Run("licences", func(t *testing.T) {
 		list := output(t, `cd ../.. && go version -m build/marple build/libmarple-core.so | awk '$1 == "dep" { print $2 }'`)
 		linked := append(strings.Fields(list), "marple", "go")

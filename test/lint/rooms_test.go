@@ -28,7 +28,7 @@ var libraries = map[string][]string{
 }
 
 // Generators run at build time and are part of nothing.
-var generators = []string{"cshim/gen", "pmpi/gen", "bridge/gen", "analysis/run/schemagen", "analysis/analysistest", "analysis/model/modeltest",
+var generators = []string{"cshim/gen", "pmpi/gen", "bridge/gen", "analysis/run/schemagen", "analysis/knowledge/freeze", "analysis/analysistest", "analysis/model/modeltest",
 	"analysis/store/storetest"}
 
 type goPackage struct {
